@@ -1,0 +1,86 @@
+/**
+ * What can end a client: each a thing somebody can do something about. Transport loss is not among them.
+ *
+ * @since 0.1.0
+ */
+import * as ExitCode from "@holdfast/lock/ExitCode"
+import type { Problem } from "@holdfast/lock/Problem"
+import { ServiceError } from "@holdfast/lock/ServiceError"
+import * as Schema from "effect/Schema"
+
+/**
+ * The service's secret cannot be used by this user: unreadable, another's, or open to others.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class CredentialRejected extends ServiceError<CredentialRejected>()("CredentialRejected", ExitCode.notAllowed, {
+  path: Schema.String
+}) {}
+
+/**
+ * The state directory cannot be used: no directory, not ours, not writable. Nothing was changed.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class DirectoryUnusable extends ServiceError<DirectoryUnusable>()("DirectoryUnusable", ExitCode.cannotCreate, {
+  path: Schema.String
+}) {}
+
+/**
+ * The service's process cannot be started or cannot own: no such program, no lock that holds, a port that is taken,
+ * or it ended three times at once.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class ContenderUnusable extends ServiceError<ContenderUnusable>()("ContenderUnusable", ExitCode.unavailable, {
+  command: Schema.String
+}) {}
+
+/**
+ * A diagnosed cause for which even a client that waits for ever ends.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export type Diagnosed = CredentialRejected | DirectoryUnusable | ContenderUnusable
+
+/**
+ * The service runs and its application could not start: its own message and action.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class ServiceFailed extends ServiceError<ServiceFailed>()("ServiceFailed", ExitCode.unavailable, {}) {}
+
+/**
+ * A launch replaced a service once, and found yet another version.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class VersionMismatch extends ServiceError<VersionMismatch>()("VersionMismatch", ExitCode.unavailable, {
+  required: Schema.String,
+  found: Schema.String
+}) {}
+
+/**
+ * The service was not ready before the deadline of `ensure`; `diagnostic` is the last thing that went wrong.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class ServiceNotReady extends ServiceError<ServiceNotReady>()("ServiceNotReady", ExitCode.unavailable, {
+  diagnostic: Schema.String
+}) {}
+
+/** @internal */
+export const fromProblem = (
+  kind: "directory" | "credential",
+  { action, message, path }: Problem
+): CredentialRejected | DirectoryUnusable =>
+  kind === "directory"
+    ? new DirectoryUnusable({ path, message, action })
+    : new CredentialRejected({ path, message, action })

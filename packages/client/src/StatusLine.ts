@@ -1,0 +1,58 @@
+/**
+ * The status of a service on the terminal while somebody waits for it.
+ *
+ * @since 0.1.0
+ */
+import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Stream from "effect/Stream"
+import { ServiceClient } from "./ServiceClient.ts"
+import * as StatusText from "./StatusText.ts"
+
+const clear = "\r\u001b[2K"
+
+/** One line that is rewritten on a terminal, a line each elsewhere. */
+const write = (text: string): void => {
+  const { stderr } = process
+  if (!stderr.isTTY) stderr.write(`${text}\n`)
+  else stderr.write(`${clear}${text.slice(0, Math.max((stderr.columns || 80) - 1, 20))}`)
+}
+
+/**
+ * Shows the service's words on standard error for as long as `self` runs, and nothing once the service is ready.
+ *
+ * **When to use** Around `launch` and around requests that may have to wait, in a command-line program.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const during =
+  (spec: ServiceSpec) =>
+  <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | ServiceClient> =>
+    Effect.gen(function* () {
+      const service = yield* ServiceClient
+      let shown = false
+      const showing = yield* service.changes.pipe(
+        Stream.map((state) => StatusText.line(state, spec)),
+        Stream.filter((line) => !line.usable && line.action === undefined),
+        Stream.map((line) => line.text),
+        Stream.changes,
+        Stream.runForEach((text) =>
+          Effect.sync(() => {
+            shown = true
+            write(text)
+          })
+        ),
+        Effect.forkChild
+      )
+      return yield* Effect.ensuring(
+        self,
+        Effect.andThen(
+          Fiber.interrupt(showing),
+          Effect.sync(() => {
+            if (shown && process.stderr.isTTY) process.stderr.write(clear)
+          })
+        )
+      )
+    })

@@ -1,0 +1,93 @@
+/**
+ * Losing the connection to a service: a typed, retryable error, and the policies for it.
+ *
+ * @since 0.1.0
+ */
+import * as ExitCode from "@holdfast/lock/ExitCode"
+import { ServiceError } from "@holdfast/lock/ServiceError"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { isHttpClientError } from "effect/http/HttpClientError"
+import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
+
+/**
+ * The connection was lost. `landed` says whether the service may have seen the request: after `"no"` it may be sent
+ * again, after `"maybe"` only when doing it twice does no harm.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class TransportLost extends ServiceError<TransportLost>()("TransportLost", ExitCode.unavailable, {
+  url: Schema.String,
+  landed: Schema.Literals(["no", "maybe"])
+}) {}
+
+/**
+ * Whether an error means that the connection was lost, so that reconnecting helps: `TransportLost`, and what an HTTP
+ * client says when it cannot connect or when a body is cut in the middle.
+ *
+ * @category guards
+ * @since 0.1.0
+ */
+export const isLost = (error: unknown): boolean => {
+  if (error instanceof TransportLost) return true
+  if (!isHttpClientError(error)) return false
+  const { reason } = error
+  // a body that was cut is a decode error with the socket's error as cause; one that is merely wrong is not lost
+  return reason._tag === "TransportError" || (reason._tag === "DecodeError" && codeOf(reason.cause) !== undefined)
+}
+
+const lostCodes = new Set([
+  "ECONNRESET",
+  "ECONNREFUSED",
+  "ECONNABORTED",
+  "EPIPE",
+  "ETIMEDOUT",
+  "ERR_STREAM_PREMATURE_CLOSE",
+  "UND_ERR_SOCKET"
+])
+
+const codeOf = (cause: unknown): string | undefined => {
+  const code = (cause as { readonly code?: unknown } | undefined)?.code
+  if (typeof code === "string" && lostCodes.has(code)) return code
+  // Node reports a response cut by the peer as a plain error with this message
+  return cause instanceof Error && /^(aborted|terminated|socket hang up)$/.test(cause.message)
+    ? "ECONNRESET"
+    : undefined
+}
+
+/** @internal */
+export const neverConnected = (cause: unknown): boolean =>
+  (cause as { readonly code?: unknown } | undefined)?.code === "ECONNREFUSED"
+
+/** @internal */
+export const Idempotent = Context.Reference<boolean | undefined>("@holdfast/client/Idempotent", {
+  defaultValue: () => undefined
+})
+
+/**
+ * Marks the requests of an effect as harmless when done twice, so that they are sent again after a loss. By default
+ * only GET, HEAD, OPTIONS and QUERY are.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const idempotent = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.provideService(self, Idempotent, true)
+
+/** @internal */
+export const isIdempotentMethod = (method: string): boolean => /^(GET|HEAD|OPTIONS|QUERY)$/.test(method)
+
+/**
+ * How a client that lost its service tries again: at once, then with 250 ms growing to 5 s, each ±20 %, for ever.
+ *
+ * **When to use** In `Effect.retry` around your own loops, or as the base of a policy of yours.
+ *
+ * @category schedules
+ * @since 0.1.0
+ */
+export const reconnectPolicy: Schedule.Schedule<unknown> = Schedule.min([
+  Schedule.exponential("250 millis"),
+  Schedule.spaced("5 seconds")
+]).pipe(Schedule.jittered)

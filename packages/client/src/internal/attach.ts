@@ -1,0 +1,83 @@
+/** The client's half of the session handshake. The other side proves first; the secret itself never travels. */
+import * as Credential from "@holdfast/lifecycle/Credential"
+import type { Registration } from "@holdfast/lifecycle/Registration"
+import type { ServiceHealth } from "@holdfast/lifecycle/ServiceHealth"
+import { healthOf } from "@holdfast/lifecycle/StartupOutcome"
+import { type Exchange, exchange, type ExchangeOptions } from "./exchange.ts"
+
+/** Proved on both sides: requests may carry the token, to this address only. */
+export interface Session {
+  readonly registration: Registration
+  readonly host: string
+  readonly port: number
+  readonly token: string
+}
+
+export type Attached =
+  | { readonly _tag: "Attached"; readonly session: Session; readonly health: ServiceHealth }
+  /** Not that instance: nobody there, a stranger, or somebody who does not answer. */
+  | { readonly _tag: "Unreachable"; readonly why: string }
+
+/** DESIGN §7: a health request, and each round of the handshake. */
+export const healthTimeoutMs = 2000
+
+const unreachable = (why: string): Attached => ({ _tag: "Unreachable", why })
+
+const explain = (outcome: Exchange): string => {
+  switch (outcome._tag) {
+    case "Refused":
+      return "nobody listens there"
+    case "Lost":
+      return outcome.why
+    case "Answer":
+      return `it answered ${outcome.status}`
+  }
+}
+
+const field = (body: unknown, name: string): unknown =>
+  typeof body === "object" && body !== null ? (body as Record<string, unknown>)[name] : undefined
+
+/** Two rounds; nothing but nonces and proofs is said before both sides are proved. Never rejects. */
+export const attach = async (registration: Registration, secret: Credential.Secret): Promise<Attached> => {
+  const address = Credential.endpointOf(registration.url)
+  if (address === undefined) return unreachable(`${registration.url} is not a loopback address`)
+  const { endpoint, host, port } = address
+  const { instanceID } = registration
+  const post = (body: unknown) =>
+    exchange({ host, port, method: "POST", path: "/service/session", body, timeoutMs: healthTimeoutMs })
+  const clientNonce = Credential.random()
+  const first = await post({ clientNonce, instanceID })
+  if (first._tag !== "Answer" || first.status !== 200) return unreachable(explain(first))
+  const serverNonce = field(first.body, "serverNonce")
+  const theirs = field(first.body, "proof")
+  if (!Credential.isNonce(serverNonce) || typeof theirs !== "string")
+    return unreachable("another program listens there")
+  const challenge = { instanceID, endpoint, clientNonce, serverNonce }
+  if (!Credential.same(theirs, Credential.prove(secret, "server", challenge))) {
+    return unreachable("another program listens there")
+  }
+  const second = await post({ clientNonce, serverNonce, proof: Credential.prove(secret, "client", challenge) })
+  if (second._tag !== "Answer" || second.status !== 200) return unreachable(explain(second))
+  const token = field(second.body, "token")
+  const health = healthOf(field(second.body, "health"))
+  if (typeof token !== "string" || health === undefined) return unreachable("it speaks another protocol")
+  return { _tag: "Attached", session: { registration, host, port, token }, health }
+}
+
+/** One authenticated request to the lifecycle shell. */
+export const ask = (session: Session, options: Pick<ExchangeOptions, "method" | "path" | "body">): Promise<Exchange> =>
+  exchange({
+    ...options,
+    host: session.host,
+    port: session.port,
+    headers: { [Credential.tokenHeader]: session.token },
+    timeoutMs: healthTimeoutMs
+  })
+
+/** Health through a session we have; `undefined` when the session is of no use any more. */
+export const health = async (session: Session): Promise<ServiceHealth | string> => {
+  const answer = await ask(session, { method: "GET", path: "/service/health" })
+  if (answer._tag !== "Answer" || answer.status !== 200) return explain(answer)
+  const found = healthOf(answer.body)
+  return found !== undefined && found.instanceID === session.registration.instanceID ? found : "it is another instance"
+}

@@ -1,0 +1,165 @@
+/** The one loop behind `launch`, `reconnect` and `ensure`: look, decide, act, until the service can be used. */
+import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
+import { titleOf } from "@holdfast/lifecycle/ServiceSpec"
+import * as Credential from "@holdfast/lifecycle/Credential"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Queue from "effect/Queue"
+import * as Random from "effect/Random"
+import type * as Scope from "effect/Scope"
+import {
+  ContenderUnusable,
+  CredentialRejected,
+  type Diagnosed,
+  DirectoryUnusable,
+  ServiceFailed,
+  VersionMismatch
+} from "../ClientError.ts"
+import type { Discovery } from "../Discovery.ts"
+import type { Contender, ContenderEvent, Spawner } from "../Spawner.ts"
+import { commandOf } from "./contender.ts"
+import { backoffMs, decide, type Found, initial, type Intent, type Memory, remember } from "./decide.ts"
+import { askToStop, waitUntilGone } from "./stopping.ts"
+
+/** DESIGN §6: the poll beneath what is heard from the contender. */
+const pollMs = 250
+
+export type Usable = Extract<Found, { readonly _tag: "Reachable" }>
+
+export interface Connecting {
+  readonly spec: ServiceSpec
+  readonly discovery: Discovery["Service"]
+  readonly spawner: Spawner["Service"]
+  /** Told of everything that is found on the way. */
+  readonly publish: (found: Found) => Effect.Effect<void>
+  /** Told of each failure of a contender, in words; the last one explains a missed deadline. */
+  readonly note: (diagnostic: string) => Effect.Effect<void>
+}
+
+const now = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
+
+const jittered = (ms: number) => Effect.map(Random.next, (random) => Math.round(ms * (0.8 + 0.4 * random)))
+
+/** How long the found instance has existed, by its own note. */
+const ageOf = (found: Found): Effect.Effect<number> =>
+  Effect.map(Clock.currentTimeMillis, (wall) =>
+    found._tag === "Reachable" && found.note !== undefined ? wall - found.note.startedAt : 0
+  )
+
+/** Waits for ever; ends with the service, its failure, or a diagnosed cause. */
+export const connect = (
+  around: Connecting,
+  intent: Intent,
+  required: string
+): Effect.Effect<Usable, ServiceFailed | VersionMismatch | Diagnosed> =>
+  Effect.gen(function* () {
+    let memory: Memory = initial
+    let contender: Contender | undefined
+    let crashes: ReadonlyArray<string> = []
+    while (true) {
+      const found = yield* around.discovery.look
+      yield* around.publish(found)
+      const at = yield* now
+      memory = remember(memory, found, at)
+      const step = decide(intent, memory, found, at, yield* ageOf(found))
+      memory = { ...memory, first: false }
+      switch (step) {
+        case "Use":
+          return found as Usable
+        case "ShowFailure":
+          return yield* failureOf(found as Usable)
+        case "Mismatch":
+          return yield* mismatch(around.spec, required, (found as Usable).health.version)
+        case "Replace": {
+          const old = found as Usable
+          const deadline = yield* askToStop(old.session, required)
+          if (deadline === undefined) break // it went, or is another by now: look again after a pause
+          memory = { ...memory, replaced: true }
+          yield* waitUntilGone(around.discovery, old.session.registration.instanceID, deadline + 2000, around.publish)
+          continue
+        }
+        case "Spawn": {
+          const spawns = memory.spawns + 1
+          memory = { ...memory, spawns, contending: true, nextSpawnAt: at + (yield* jittered(backoffMs(spawns))) }
+          contender = yield* around.spawner.spawn
+          break
+        }
+        case "Wait":
+          break
+      }
+      const event = yield* hear(contender)
+      if (event === undefined) continue
+      if (event.type === "starting") yield* adopt(around.discovery, event)
+      if (event.type === "unusable" || event.type === "unstartable") return yield* diagnose(around.spec, event)
+      if (event.type === "held" || event.type === "exited") {
+        contender = undefined
+        memory = { ...memory, contending: false }
+      }
+      if (event.type === "exited" && event.code !== 0) {
+        yield* around.note(event.diagnostic)
+        crashes = [...crashes, event.diagnostic]
+        if (intent.mode === "launch" && crashes.length >= crashLimit) {
+          return yield* diagnose(around.spec, {
+            type: "unstartable",
+            command: commandOf(around.spec.entry).command,
+            reason: crashes[0]!
+          })
+        }
+      }
+    }
+  }).pipe(Effect.scoped)
+
+/** A launch ends when its contenders ended this often without a word of their own. */
+const crashLimit = 3
+
+/** The contender's next word, or nothing within a poll's time. */
+const hear = (contender: Contender | undefined): Effect.Effect<ContenderEvent | undefined, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const pause = yield* jittered(pollMs)
+    if (contender === undefined) return yield* Effect.as(Effect.sleep(pause), undefined)
+    return Option.getOrUndefined(yield* Queue.take(contender.events).pipe(Effect.timeoutOption(pause)))
+  })
+
+const adopt = (
+  discovery: Discovery["Service"],
+  { registration, token }: Extract<ContenderEvent, { readonly type: "starting" }>
+) => {
+  const address = Credential.endpointOf(registration.url)
+  return address === undefined
+    ? Effect.void
+    : discovery.adopt({ registration, token, host: address.host, port: address.port })
+}
+
+const failureOf = ({ health: { status } }: Usable) =>
+  status.type === "failed"
+    ? new ServiceFailed({ message: status.message, action: status.action })
+    : new ServiceFailed({ message: "The service could not start.", action: "" })
+
+const mismatch = (spec: ServiceSpec, required: string, found: string) =>
+  new VersionMismatch({
+    required,
+    found,
+    message: `${titleOf(spec)} v${found} is running, and v${required} is needed.`,
+    action: "Update the older of the two, and start it again."
+  })
+
+const diagnose = (
+  spec: ServiceSpec,
+  event: Extract<ContenderEvent, { readonly type: "unusable" | "unstartable" }>
+): Diagnosed => {
+  const { command } = commandOf(spec.entry)
+  if (event.type === "unstartable") {
+    const message = `${titleOf(spec)} cannot be started: ${event.reason}`
+    return new ContenderUnusable({ command: event.command, message, action: `Run \`${spec.app} service logs\`.` })
+  }
+  const { action, kind, message, path } = event
+  switch (kind) {
+    case "directory":
+      return new DirectoryUnusable({ path, message, action })
+    case "credential":
+      return new CredentialRejected({ path, message, action })
+    default:
+      return new ContenderUnusable({ command, message, action })
+  }
+}

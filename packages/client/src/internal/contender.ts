@@ -1,0 +1,170 @@
+/** Starting a contender: detached, with a scrubbed environment, its log as output, its outcome on a pipe. */
+import { type ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
+import { type HandOver, parseOutcome, type StartupOutcome, variable } from "@holdfast/lifecycle/StartupOutcome"
+import { logEnd } from "./logEnd.ts"
+import { type ServicePaths, validate } from "@holdfast/lock/ServicePaths"
+
+const fs = process.getBuiltinModule("node:fs")
+const url = process.getBuiltinModule("node:url")
+const childProcess = () => process.getBuiltinModule("node:child_process")
+
+/** The descriptor of the startup pipe in the contender; 3 is kept for an inherited lock. */
+const pipeDescriptor = 4
+
+const passed = /^(PATH|HOME|USER|SHELL|LANG|LC_[A-Z]+|TZ|TMPDIR|HOLDFAST_LOCK_PRIMITIVE)$/
+const passedOnWindows =
+  /^(SystemRoot|SystemDrive|windir|ComSpec|PATHEXT|TEMP|TMP|USERPROFILE|USERNAME|APPDATA|LOCALAPPDATA|ProgramData|Path)$/i
+
+/** The environment of a service: the documented names and those its author lists; never NODE_OPTIONS. */
+export const environmentOf = (
+  spec: ServiceSpec,
+  from: Readonly<Record<string, string | undefined>>,
+  platform: NodeJS.Platform
+): Record<string, string> => {
+  const named = new Set(spec.environment ?? [])
+  const kept = (name: string) =>
+    passed.test(name) || named.has(name) || (platform === "win32" && passedOnWindows.test(name))
+  return Object.fromEntries(
+    Object.entries(from).filter((entry): entry is [string, string] => entry[1] !== undefined && kept(entry[0]))
+  )
+}
+
+const loaderFlag =
+  /^--(import|require|loader|experimental-loader|experimental-strip-types|experimental-transform-types|conditions|no-warnings|disable-warning|enable-source-maps|preload)(=|$)/
+const takesValue = /^(--(import|require|loader|experimental-loader|conditions|disable-warning|preload)|-r|-C)$/
+
+/** The flags by which this runtime loads its modules; a debugger's port or an `-e` is not the service's business. */
+export const loaderFlags = (execArgv: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const kept: Array<string> = []
+  for (let index = 0; index < execArgv.length; index++) {
+    const flag = execArgv[index]!
+    if (takesValue.test(flag)) kept.push(flag, execArgv[++index] ?? "")
+    else if (loaderFlag.test(flag)) kept.push(flag)
+  }
+  return kept
+}
+
+/** What to run for `entry`: a module with the runtime we run on, or the author's own command. */
+export const commandOf = (
+  entry: ServiceSpec["entry"]
+): { readonly command: string; readonly args: ReadonlyArray<string> } =>
+  "command" in entry
+    ? entry
+    : { command: process.execPath, args: [...loaderFlags(process.execArgv), url.fileURLToPath(entry)] }
+
+export interface Contender {
+  readonly pid: number
+  /** Calls the listener with each outcome, then once with how the process ended. */
+  readonly follow: (listener: (event: ContenderEvent) => void) => void
+  /** Lets go of it: it is no child to wait for. */
+  readonly release: () => void
+}
+
+export type ContenderEvent =
+  | StartupOutcome
+  /** It ended; `diagnostic` is what it left in the log, or how it ended. */
+  | { readonly type: "exited"; readonly code: number | null; readonly diagnostic: string }
+  /** The command itself could not be run. */
+  | { readonly type: "unstartable"; readonly command: string; readonly reason: string }
+
+export interface Launch {
+  readonly command: string
+  readonly args: ReadonlyArray<string>
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** Command, arguments and environment that make a process a contender for `spec`. */
+export const launchOf = (
+  spec: ServiceSpec,
+  paths: ServicePaths,
+  how: Pick<HandOver, "pipe" | "foreground"> = {}
+): Launch => {
+  const handOver: HandOver = { ...validate(spec), directory: paths.directory, ...how }
+  return {
+    ...commandOf(spec.entry),
+    env: { ...environmentOf(spec, process.env, process.platform), [variable]: JSON.stringify(handOver) }
+  }
+}
+
+/** Starts one. The state directory must be prepared: its log is opened here. Throws the system's error. */
+export const start = (spec: ServiceSpec, paths: ServicePaths): Contender => {
+  const { args, command, env } = launchOf(spec, paths, { pipe: pipeDescriptor })
+  const log = fs.openSync(paths.log, "a", 0o600)
+  const from = fs.fstatSync(log).size
+  try {
+    const child = childProcess().spawn(command, [...args], {
+      detached: true, // its own session: it outlives this terminal
+      cwd: paths.directory,
+      env,
+      stdio: ["ignore", log, log, "ignore", "pipe"],
+      windowsHide: true
+    })
+    const listeners = new Set<(event: ContenderEvent) => void>()
+    const seen: Array<ContenderEvent> = []
+    const tell = (event: ContenderEvent) => {
+      seen.push(event)
+      for (const listener of listeners) listener(event)
+    }
+    const pipe = child.stdio[pipeDescriptor] as import("node:stream").Readable | null
+    readLines(pipe, (line) => {
+      const outcome = parseOutcome(line)
+      if (outcome !== undefined) tell(outcome)
+    })
+    child.on("error", (error: NodeJS.ErrnoException) =>
+      tell({
+        type: "unstartable",
+        command,
+        reason: error.code === "ENOENT" ? "there is no such program" : (error.code ?? "unknown")
+      })
+    )
+    child.on("exit", (code, signal) =>
+      // the pipe's last line may still be on its way
+      setImmediate(() =>
+        tell({
+          type: "exited",
+          code,
+          diagnostic: lastWords(paths.log, from) ?? `it ended with ${signal ?? `code ${code}`}`
+        })
+      )
+    )
+    return {
+      pid: child.pid ?? 0,
+      follow: (listener) => {
+        listeners.add(listener)
+        for (const event of seen) listener(event)
+      },
+      release: () => {
+        listeners.clear()
+        child.unref()
+        pipe?.destroy()
+      }
+    }
+  } finally {
+    fs.closeSync(log)
+  }
+}
+
+const readLines = (stream: import("node:stream").Readable | null, onLine: (line: string) => void): void => {
+  let rest = ""
+  stream?.on("error", () => undefined)
+  stream?.on("data", (chunk: Buffer) => {
+    const lines = (rest + chunk.toString("utf8")).split("\n")
+    rest = lines.pop()!
+    for (const line of lines) onLine(line)
+  })
+}
+
+/** The last line a process wrote to the log since `from`, cut to one readable sentence. */
+const lastWords = (log: string, from: number): string | undefined => {
+  const lines = linesSince(log, from).filter((line) => line.trim() !== "" && !/^\s+at |^Node\.js v/.test(line))
+  const error = lines.findLast((line) => /error/i.test(line)) ?? lines.at(-1)
+  return error?.trim().slice(0, 300)
+}
+
+const linesSince = (log: string, from: number): ReadonlyArray<string> => {
+  try {
+    return logEnd(log, from) ?? []
+  } catch {
+    return [] // a log that cannot be read is no reason to lose how the process ended
+  }
+}

@@ -1,0 +1,111 @@
+/** What a client does next, as a pure function of what it found and what it has done so far. */
+import type { Registration } from "@holdfast/lifecycle/Registration"
+import type { ServiceHealth } from "@holdfast/lifecycle/ServiceHealth"
+import type { IdentityState } from "@holdfast/lock/identity"
+import type { OwnerNote } from "@holdfast/lock/OwnerNote"
+import type { ServiceState } from "../ServiceState.ts"
+import type { Session } from "./attach.ts"
+
+export type Found =
+  | { readonly _tag: "Missing"; readonly holder: OwnerNote | undefined }
+  | {
+      readonly _tag: "Unreachable"
+      readonly registration: Registration
+      readonly owner: IdentityState
+      readonly note: OwnerNote | undefined
+      readonly why: string
+    }
+  | {
+      readonly _tag: "Reachable"
+      readonly session: Session
+      readonly health: ServiceHealth
+      readonly note: OwnerNote | undefined
+    }
+
+export const stateOf = (found: Found): ServiceState => {
+  switch (found._tag) {
+    case "Missing":
+      return { status: { type: "missing" }, registration: null, health: null }
+    case "Unreachable":
+      return { status: { type: "unreachable" }, registration: found.registration, health: null }
+    case "Reachable":
+      return { status: found.health.status, registration: found.session.registration, health: found.health }
+  }
+}
+
+export interface Intent {
+  readonly mode: "launch" | "reconnect" | "ensure"
+  /** May start a contender, may replace another version. */
+  readonly maySpawn: boolean
+  readonly accepts: (version: string) => boolean
+  readonly maxSpawns: number
+}
+
+export interface Memory {
+  /** Nothing was decided yet in this call. */
+  readonly first: boolean
+  /** This launch has stopped an instance already; it does so once. */
+  readonly replaced: boolean
+  /** Since when the recorded owner, alive by identity, has been silent; milliseconds on a monotonic clock. */
+  readonly silentSince: number | undefined
+  readonly spawns: number
+  /** No contender before this; backoff between spawns. */
+  readonly nextSpawnAt: number
+  /** Our own contender is still on its way. */
+  readonly contending: boolean
+}
+
+export const initial: Memory = {
+  first: true,
+  replaced: false,
+  silentSince: undefined,
+  spawns: 0,
+  nextSpawnAt: 0,
+  contending: false
+}
+
+export type Step = "Use" | "Wait" | "Spawn" | "Replace" | "ShowFailure" | "Mismatch"
+
+/** DESIGN §6: while the recorded owner is alive by identity nobody spawns before this long a silence. */
+export const silenceMs = 10_000
+
+/** A launch that first looks and finds a failure older than this replaces it once. */
+export const failureAgeMs = 10_000
+
+export const ownerLives = (found: Found): boolean =>
+  found._tag === "Missing" ? found.holder !== undefined : found._tag === "Unreachable" && found.owner === "alive"
+
+/** Milliseconds of silence go into the memory before deciding. */
+export const remember = (memory: Memory, found: Found, now: number): Memory => ({
+  ...memory,
+  silentSince: ownerLives(found) ? (memory.silentSince ?? now) : undefined
+})
+
+/** `now` is monotonic, `age` how long the found instance has existed; both in milliseconds. */
+export const decide = (intent: Intent, memory: Memory, found: Found, now: number, age: number): Step => {
+  if (found._tag !== "Reachable") {
+    if (!intent.maySpawn || memory.contending || memory.spawns >= intent.maxSpawns) return "Wait"
+    if (memory.silentSince !== undefined && now - memory.silentSince < silenceMs) return "Wait"
+    return now < memory.nextSpawnAt ? "Wait" : "Spawn"
+  }
+  const { status, version } = found.health
+  if (status.type === "stopping") return "Wait"
+  if (intent.mode === "launch" && !intent.accepts(version)) {
+    if (!intent.maySpawn) return "Mismatch"
+    return memory.replaced ? "Mismatch" : "Replace"
+  }
+  switch (status.type) {
+    case "starting":
+      return "Wait"
+    case "ready":
+      return "Use"
+    case "failed": {
+      if (intent.mode === "reconnect") return "Wait"
+      const stale = intent.mode === "launch" && intent.maySpawn && memory.first && !memory.replaced
+      return stale && age > failureAgeMs ? "Replace" : "ShowFailure"
+    }
+  }
+}
+
+/** Delay before spawn number `spawns + 1`: 250 ms × 2, capped at 5 s; jitter is the caller's. */
+export const backoffMs = (spawns: number): number => Math.min(250 * 2 ** Math.max(spawns - 1, 0), 5000)

@@ -1,0 +1,75 @@
+/** One bounded HTTP exchange with a loopback address: what a stranger does cannot hold us up or fill our memory. */
+import type * as Http from "node:http"
+
+// an ESM import of node:http costs 24 ms and 14 MB, since it loads undici
+const http = process.getBuiltinModule("node:http")
+
+export type Exchange =
+  | { readonly _tag: "Answer"; readonly status: number; readonly body: unknown }
+  /** Nobody listens there. */
+  | { readonly _tag: "Refused" }
+  /** Whoever listens said nothing sensible, or not in time. */
+  | { readonly _tag: "Lost"; readonly why: string }
+
+export interface ExchangeOptions {
+  readonly host: string
+  readonly port: number
+  readonly method: "GET" | "POST"
+  readonly path: string
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  /** Milliseconds for all of it, from connect to the last byte. */
+  readonly timeoutMs: number
+}
+
+const answerLimit = 64 * 1024
+
+/** Never rejects. The connection is closed afterwards. */
+export const exchange = (options: ExchangeOptions): Promise<Exchange> =>
+  new Promise((resolve) => {
+    const body = options.body === undefined ? undefined : JSON.stringify(options.body)
+    const request = http.request({
+      host: options.host,
+      port: options.port,
+      method: options.method,
+      path: options.path,
+      agent: false,
+      headers: {
+        ...options.headers,
+        ...(body === undefined ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(body) })
+      }
+    })
+    const settle = (outcome: Exchange) => {
+      clearTimeout(timer)
+      request.destroy()
+      resolve(outcome)
+    }
+    const timer = setTimeout(
+      () => settle({ _tag: "Lost", why: `no answer within ${options.timeoutMs} ms` }),
+      options.timeoutMs
+    )
+    request.on("error", (error: NodeJS.ErrnoException) =>
+      settle(error.code === "ECONNREFUSED" ? { _tag: "Refused" } : { _tag: "Lost", why: error.code ?? "no HTTP" })
+    )
+    request.on("response", (response) => collect(response, settle))
+    request.end(body)
+  })
+
+const collect = (response: Http.IncomingMessage, settle: (outcome: Exchange) => void): void => {
+  const chunks: Array<Buffer> = []
+  let size = 0
+  response.on("data", (chunk: Buffer) => {
+    size += chunk.length
+    chunks.push(chunk)
+    if (size > answerLimit) settle({ _tag: "Lost", why: "its answer is too large" })
+  })
+  response.on("error", () => settle({ _tag: "Lost", why: "its answer was cut" }))
+  response.on("end", () => {
+    try {
+      const body: unknown = JSON.parse(Buffer.concat(chunks).toString("utf8"))
+      settle({ _tag: "Answer", status: response.statusCode ?? 0, body })
+    } catch {
+      settle({ _tag: "Lost", why: "its answer is not JSON" })
+    }
+  })
+}

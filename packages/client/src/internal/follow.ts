@@ -1,0 +1,147 @@
+/** Following a service: its status as it changes, and an application's own events with a snapshot on each instance. */
+import { tokenHeader } from "@holdfast/lifecycle/Credential"
+import { healthOf } from "@holdfast/lifecycle/StartupOutcome"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
+import * as Schedule from "effect/Schedule"
+import * as Stream from "effect/Stream"
+import type { HttpClientError } from "effect/http/HttpClientError"
+import type { Discovery } from "../Discovery.ts"
+import { isLost, type TransportLost } from "../Transport.ts"
+import type { Session } from "./attach.ts"
+import { type Found, stateOf } from "./decide.ts"
+import type { ServiceState } from "../ServiceState.ts"
+
+const http = process.getBuiltinModule("node:http")
+
+/** Misses in a row and their time before an owner that lives counts as unresponsive (DESIGN §7). */
+export const unresponsiveAfter = { misses: 5, ms: 10_000 }
+
+export interface Silence {
+  readonly misses: number
+  readonly since: number
+}
+
+/** Pure: one more look goes into the silence; a reachable, missing or dead owner ends it. `now` is monotonic, in ms. */
+export const hush = (silence: Silence | undefined, found: Found, now: number): Silence | undefined =>
+  found._tag === "Unreachable" && found.owner !== "dead"
+    ? { misses: (silence?.misses ?? 0) + 1, since: silence?.since ?? now }
+    : undefined
+
+/** The state to show: busy is not dead, and only a long silence is unresponsive. */
+export const shown = (found: Found, silence: Silence | undefined, now: number): ServiceState => {
+  const state = stateOf(found)
+  return silence !== undefined &&
+    silence.misses >= unresponsiveAfter.misses &&
+    now - silence.since >= unresponsiveAfter.ms
+    ? { ...state, status: { type: "unresponsive" } }
+    : state
+}
+
+const monotonicMs = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
+
+/** Looks again and again: soon while something is about to change, now and then while all is well. */
+export const watch = (
+  discovery: Discovery["Service"],
+  set: (state: ServiceState, found: Found) => Effect.Effect<void>
+): Effect.Effect<never> =>
+  Effect.gen(function* () {
+    let silence: Silence | undefined
+    while (true) {
+      const found = yield* discovery.look.pipe(
+        Effect.orElseSucceed((): Found => ({ _tag: "Missing", holder: undefined }))
+      )
+      const now = yield* monotonicMs
+      silence = hush(silence, found, now)
+      yield* set(shown(found, silence, now), found)
+      const steady =
+        found._tag === "Reachable" && (found.health.status.type === "ready" || found.health.status.type === "failed")
+      if (found._tag === "Reachable") {
+        // the stream brings changes at once; it ends with its owner, and the look beneath notices a frozen one
+        yield* events(found.session, found, set).pipe(Effect.timeoutOption(steady ? 2000 : 500))
+      } else yield* Effect.sleep(250)
+    }
+  })
+
+/** The lifecycle's own event stream, until it ends; each event carries the whole health. */
+const events = (
+  session: Session,
+  found: Extract<Found, { readonly _tag: "Reachable" }>,
+  set: (state: ServiceState, found: Found) => Effect.Effect<void>
+): Effect.Effect<void> =>
+  Stream.callback<string>((queue) =>
+    Effect.acquireRelease(
+      Effect.sync(() => {
+        const end = () => Queue.endUnsafe(queue)
+        const request = http.get(
+          {
+            host: session.host,
+            port: session.port,
+            path: "/service/events",
+            agent: false,
+            headers: { [tokenHeader]: session.token }
+          },
+          (response) => {
+            response.setEncoding("utf8")
+            response.on("data", (chunk: string) => Queue.offerUnsafe(queue, chunk))
+            response.on("close", end)
+          }
+        )
+        request.on("error", end)
+        return request
+      }),
+      (request) => Effect.sync(() => request.destroy())
+    )
+  ).pipe(
+    Stream.splitLines,
+    Stream.runForEach((line) => {
+      const health = line.startsWith("data: ") ? healthOf(parse(line.slice(6))) : undefined
+      if (health === undefined) return Effect.void
+      const next: Found = { ...found, health }
+      return set(stateOf(next), next)
+    })
+  )
+
+const parse = (json: string): unknown => {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return undefined
+  }
+}
+
+export type Follow<S, A> =
+  | { readonly _tag: "Snapshot"; readonly value: S; readonly instanceID: string }
+  | { readonly _tag: "Event"; readonly value: A }
+
+export interface FollowSource<S, A, E1, E2, R> {
+  readonly snapshot: Effect.Effect<S, E1, R>
+  readonly events: Effect.Effect<Stream.Stream<A, E2, R>, E1, R>
+}
+
+/** Between two instances: `http` itself waits for the next, so this only keeps an empty event stream from spinning. */
+const again = Schedule.spaced("250 millis").pipe(Schedule.jittered)
+
+/** Subscribes, then takes the snapshot, so that nothing falls between them; again on each instance, for ever. */
+export const follow = <S, A, E1, E2, R>(
+  source: FollowSource<S, A, E1, E2, R>,
+  instanceID: Effect.Effect<string>
+): Stream.Stream<Follow<S, A>, Exclude<E1 | E2, TransportLost | HttpClientError>, R> => {
+  const once = Stream.unwrap(
+    Effect.gen(function* () {
+      const events = yield* source.events
+      const buffered = yield* Stream.toQueue(events, { capacity: "unbounded" })
+      const value = yield* source.snapshot
+      const snapshot: Follow<S, A> = { _tag: "Snapshot", value, instanceID: yield* instanceID }
+      return Stream.concat(
+        Stream.succeed(snapshot),
+        Stream.map(Stream.fromQueue(buffered), (event): Follow<S, A> => ({ _tag: "Event", value: event }))
+      )
+    })
+  )
+  return once.pipe(
+    Stream.catchIf(isLost, () => Stream.empty),
+    Stream.repeat(again)
+  ) as Stream.Stream<Follow<S, A>, Exclude<E1 | E2, TransportLost | HttpClientError>, R>
+}

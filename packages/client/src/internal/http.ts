@@ -1,0 +1,99 @@
+/** The HTTP client of a service: the endpoint is read per request, so it is built once and survives every new owner. */
+import { tokenHeader } from "@holdfast/lifecycle/Credential"
+import { refusalHeader } from "@holdfast/lifecycle/Refusal"
+import * as Effect from "effect/Effect"
+import * as HttpClient from "effect/http/HttpClient"
+import * as HttpClientError from "effect/http/HttpClientError"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import type { HttpClientResponse } from "effect/http/HttpClientResponse"
+import { ServiceFailed } from "../ClientError.ts"
+import { Idempotent, isIdempotentMethod, isLost, neverConnected, TransportLost } from "../Transport.ts"
+import type { Session } from "./attach.ts"
+
+type Failure = HttpClientError.HttpClientError | TransportLost | ServiceFailed
+
+export type ServiceHttp = HttpClient.HttpClient.With<Failure>
+
+export interface Endpoint {
+  /** The session we have with the instance that is registered now; costs one look at a file. */
+  readonly known: Effect.Effect<Session | undefined>
+  /** A session with an owner whose application answers; waits for one where the client's access allows it. */
+  readonly found: Effect.Effect<Session, TransportLost | ServiceFailed>
+}
+
+/** After this many losses of one request something else is wrong than an owner that went. */
+const attempts = 4
+
+/** What to do with an answer: give it to the caller, or try again with a new owner. */
+type Verdict =
+  | { readonly _tag: "Answer"; readonly response: HttpClientResponse }
+  | { readonly _tag: "NotLanded"; readonly url: string }
+
+export const make = (base: HttpClient.HttpClient, endpoint: Endpoint): ServiceHttp => {
+  const once = (request: HttpClientRequest.HttpClientRequest, first: boolean) =>
+    Effect.gen(function* () {
+      const session = (first ? yield* endpoint.known : undefined) ?? (yield* endpoint.found)
+      const url = `http://${session.host}:${session.port}`
+      const sent = request.pipe(
+        HttpClientRequest.prependUrl(url),
+        HttpClientRequest.setHeader(tokenHeader, session.token)
+      )
+      const response = yield* base
+        .execute(sent)
+        .pipe(Effect.catchIf(isLost, (error) => lost(url, neverConnected(error.reason.cause) ? "no" : "maybe")))
+      return yield* judge(url, response)
+    })
+
+  const execute = (request: HttpClientRequest.HttpClientRequest) =>
+    Effect.gen(function* () {
+      const mayRepeat = (yield* Idempotent) ?? isIdempotentMethod(request.method)
+      for (let left = attempts - 1; ; left--) {
+        const verdict = yield* once(request, left === attempts - 1).pipe(
+          Effect.catchTag("TransportLost", (error) =>
+            (error.landed === "no" || mayRepeat) && left > 0
+              ? Effect.succeed({ _tag: "NotLanded", url: error.url } as const)
+              : Effect.fail(error)
+          )
+        )
+        if (verdict._tag === "Answer") return verdict.response
+        if (left === 0) return yield* lost(verdict.url, "no")
+      }
+    })
+
+  return HttpClient.makeWith<Failure, never, Failure, never>(
+    (effect) => Effect.flatMap(effect, execute),
+    (request) => Effect.succeed(request)
+  )
+}
+
+const judge = (url: string, response: HttpClientResponse): Effect.Effect<Verdict, ServiceFailed | TransportLost> => {
+  switch (response.headers[refusalHeader]) {
+    case undefined:
+    case "browser_origin":
+    case "foreign_host":
+      return Effect.succeed({ _tag: "Answer", response })
+    case "service_failed":
+      return response.json.pipe(
+        Effect.orElseSucceed(() => ({})),
+        Effect.flatMap((body) => {
+          const { action, message } = body as { readonly message?: string; readonly action?: string }
+          return Effect.fail(
+            new ServiceFailed({ message: message ?? "The service could not start.", action: action ?? "" })
+          )
+        })
+      )
+    default:
+      // starting, stopping, or a token of another instance: the application has not seen it
+      return Effect.as(Effect.ignore(response.text), { _tag: "NotLanded", url })
+  }
+}
+
+export const lost = (url: string, landed: "no" | "maybe"): Effect.Effect<never, TransportLost> =>
+  Effect.fail(
+    new TransportLost({
+      url,
+      landed,
+      message: "The connection to the background service was lost.",
+      action: landed === "no" ? "Try again." : "Check whether it was done before you try again."
+    })
+  )

@@ -1,0 +1,115 @@
+/** Ending a service: asked first, then by signals to a process that is provably it. */
+import { titleOf, type ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
+import * as identity from "@holdfast/lock/identity"
+import * as OwnerNote from "@holdfast/lock/OwnerNote"
+import type { ServicePaths } from "@holdfast/lock/ServicePaths"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import type { CredentialRejected, DirectoryUnusable } from "../ClientError.ts"
+import type { Discovery } from "../Discovery.ts"
+import { ask, type Session } from "./attach.ts"
+import type { Found } from "./decide.ts"
+
+/**
+ * What became of a stop, with its sentence for a person.
+ *
+ * `Stopped`: gone, as seen. `NotRunning`: nobody was there. `StillRunning`: it outlived everything. `Unidentified`: it
+ * does not answer, and no process can be proved to be it. `Refused`: the system did not let us.
+ */
+export interface StopOutcome {
+  readonly _tag: "Stopped" | "NotRunning" | "StillRunning" | "Unidentified" | "Refused"
+  readonly pid?: number
+  readonly sentence: string
+}
+
+const pollEvery = Schedule.spaced("50 millis")
+
+/** Asks exactly that instance. The deadline it answers, in milliseconds; `undefined` when it did not accept. */
+export const askToStop = (session: Session, targetVersion?: string): Effect.Effect<number | undefined> =>
+  Effect.promise(async () => {
+    const { instanceID } = session.registration
+    const body = targetVersion === undefined ? { instanceID } : { instanceID, targetVersion }
+    const answer = await ask(session, { method: "POST", path: "/service/stop", body })
+    if (answer._tag !== "Answer" || answer.status !== 202) return undefined
+    const deadline = (answer.body as { readonly deadlineMs?: unknown }).deadlineMs
+    return typeof deadline === "number" ? deadline : 0
+  })
+
+/** Until the registration names another or nobody, and a registered owner's process is gone; `false` at the time limit. */
+export const waitUntilGone = (
+  discovery: Discovery["Service"],
+  instanceID: string,
+  withinMs: number,
+  publish: (found: Found) => Effect.Effect<void>
+): Effect.Effect<boolean, CredentialRejected | DirectoryUnusable> =>
+  discovery.look.pipe(
+    Effect.tap(publish),
+    Effect.map((found) => !names(found, instanceID)),
+    Effect.repeat({ schedule: pollEvery, until: (gone) => gone }),
+    Effect.timeoutOrElse({ duration: withinMs, orElse: () => Effect.succeed(false) })
+  )
+
+const names = (found: Found, instanceID: string): boolean => {
+  switch (found._tag) {
+    case "Missing":
+      return found.holder?.instanceID === instanceID
+    case "Unreachable":
+      return found.registration.instanceID === instanceID && found.owner !== "dead"
+    case "Reachable":
+      return found.session.registration.instanceID === instanceID
+  }
+}
+
+/** DESIGN §7: after this long SIGTERM becomes SIGKILL, and SIGKILL a report. */
+const signalPatienceMs = 5000
+
+const waitDead = (process: identity.ProcessIdentity, withinMs: number): Effect.Effect<boolean> =>
+  Effect.sync(() => identity.state(process) === "dead").pipe(
+    Effect.repeat({ schedule: pollEvery, until: (dead) => dead }),
+    Effect.timeoutOrElse({ duration: withinMs, orElse: () => Effect.succeed(false) })
+  )
+
+export const stop = (
+  spec: ServiceSpec,
+  paths: ServicePaths,
+  discovery: Discovery["Service"],
+  publish: (found: Found) => Effect.Effect<void>
+): Effect.Effect<StopOutcome, CredentialRejected | DirectoryUnusable> =>
+  Effect.gen(function* () {
+    const title = titleOf(spec)
+    const found = yield* discovery.look
+    yield* publish(found)
+    if (found._tag === "Missing" && found.holder === undefined) return outcome("NotRunning", `${title} is not running.`)
+    if (found._tag === "Unreachable" && found.owner === "dead") return outcome("NotRunning", `${title} is not running.`)
+    const note = found._tag === "Missing" ? found.holder : found.note
+    const pid = note?.pid ?? (found._tag === "Unreachable" ? found.registration.pid : undefined)
+    if (found._tag === "Reachable") {
+      const deadline = yield* askToStop(found.session)
+      const gone = yield* waitUntilGone(discovery, found.health.instanceID, (deadline ?? 0) + 2000, publish)
+      const dead = gone && (note === undefined || (yield* waitDead(note, 2000)))
+      if (dead) return outcome("Stopped", `${title} stopped.`, found.health.pid)
+    }
+    if (note === undefined || !sameOwner(paths, note)) {
+      return outcome(
+        "Unidentified",
+        `${title} does not answer, and no process could be identified as it. Nothing was stopped.`,
+        pid
+      )
+    }
+    for (const name of ["SIGTERM", "SIGKILL"] as const) {
+      const sent = yield* Effect.sync(() => identity.signal(note, name))
+      if (!sent && identity.state(note) !== "dead") {
+        return outcome("Refused", `The system did not let ${title} (PID ${note.pid}) be stopped.`, note.pid)
+      }
+      if (yield* waitDead(note, signalPatienceMs))
+        return outcome("Stopped", `${title} did not respond and was stopped.`, note.pid)
+    }
+    return outcome("StillRunning", `${title} (PID ${note.pid}) is still running.`, note.pid)
+  })
+
+/** The note is still the one that was looked at: another owner is not ours to signal. */
+const sameOwner = (paths: ServicePaths, note: OwnerNote.OwnerNote): boolean =>
+  OwnerNote.living(paths.owner, paths.lock)?.instanceID === note.instanceID
+
+const outcome = (_tag: StopOutcome["_tag"], sentence: string, pid?: number): StopOutcome =>
+  pid === undefined ? { _tag, sentence } : { _tag, sentence, pid }

@@ -1,0 +1,247 @@
+/**
+ * The owner as a scoped layer: bound, registered, `starting`, booted, `ready` or `failed`, stopped.
+ *
+ * @since 0.1.0
+ */
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import * as ExitCode from "@holdfast/lock/ExitCode"
+import type { HeldLock } from "@holdfast/lock/gate"
+import { ProcessLock } from "@holdfast/lock/ProcessLock"
+import { ServiceError } from "@holdfast/lock/ServiceError"
+import { paths } from "@holdfast/lock/ServicePaths"
+import { step } from "@holdfast/lock/step"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Queue from "effect/Queue"
+import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type { Application } from "./Application.ts"
+import { BootFailed } from "./BootFailed.ts"
+import { couldNotStart, drainMs, open, type Owner, type Unusable } from "./internal/owner.ts"
+import { ServiceInstance } from "./ServiceInstance.ts"
+import type { ServiceSpec } from "./ServiceSpec.ts"
+import type { ServiceStatus } from "./ServiceStatus.ts"
+
+/**
+ * The configured port is another program's. Nobody is stopped for it.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class PortTaken extends ServiceError<PortTaken>()("PortTaken", ExitCode.unavailable, { port: Schema.Int }) {}
+
+/**
+ * The secret cannot be used: unreadable, another user's, or open to others.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class CredentialUnusable extends ServiceError<CredentialUnusable>()("CredentialUnusable", ExitCode.notAllowed, {
+  path: Schema.String
+}) {}
+
+/**
+ * The registration or another record cannot be written.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class RegistrationFailed extends ServiceError<RegistrationFailed>()(
+  "RegistrationFailed",
+  ExitCode.cannotCreate,
+  {
+    path: Schema.String
+  }
+) {}
+
+/**
+ * What an application module exports.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type ApplicationModule = () => Promise<{ readonly default: Application }>
+
+const toError = (unusable: Unusable, spec: ServiceSpec): PortTaken | CredentialUnusable | RegistrationFailed => {
+  const { action, kind, message, path } = unusable
+  switch (kind) {
+    case "port":
+      return new PortTaken({ port: spec.listen?.port ?? 0, message, action })
+    case "credential":
+      return new CredentialUnusable({ path, message, action })
+    default:
+      return new RegistrationFailed({ path, message, action })
+  }
+}
+
+/**
+ * The running service, for the program that is its owner.
+ *
+ * **Details**
+ *
+ * - `status`: the status now, then each change.
+ * - `stop`: what a client's stop does: new work is refused, work in flight gets the drain deadline (1 s), the
+ *   application is closed, the registration removed. Idempotent; returns when done.
+ * - `stopped`: returns when the service was stopped, by whomever.
+ *
+ * Closing the scope stops too.
+ *
+ * @category services
+ * @since 0.1.0
+ */
+export class ManagedService extends Context.Service<
+  ManagedService,
+  {
+    readonly url: string
+    readonly status: Stream.Stream<ServiceStatus>
+    readonly stop: (options?: { readonly targetVersion?: string }) => Effect.Effect<void>
+    readonly stopped: Effect.Effect<void>
+  }
+>()("@holdfast/lifecycle/ManagedService") {
+  /**
+   * Runs the application for as long as the scope, holding the lock. The application is imported after clients can
+   * already see `starting`.
+   *
+   * **When to use** In an Effect program of your own; `runDaemon` is the fast way in.
+   */
+  static readonly layer = (
+    spec: ServiceSpec,
+    application: ApplicationModule
+  ): Layer.Layer<ManagedService, PortTaken | CredentialUnusable | RegistrationFailed, ProcessLock> =>
+    Layer.effect(
+      ManagedService,
+      Effect.gen(function* () {
+        const lock = yield* ProcessLock
+        const instanceID = yield* Effect.sync(() => process.getBuiltinModule("node:crypto").randomUUID())
+        const owner = yield* Effect.promise(() => open(lock, { spec, paths: paths(spec), instanceID }))
+        if ("type" in owner) return yield* toError(owner, spec)
+        return yield* serve(lock, owner, application)
+      })
+    )
+}
+
+/** How often the owner looks whether its registration and secret are still there (DESIGN §7). */
+const assertionInterval = "5 seconds"
+
+/**
+ * The part of owning that comes after `starting` can be heard: boot, assertion, stop.
+ *
+ * @internal
+ */
+export const serve = Effect.fnUntraced(function* (_lock: HeldLock, owner: Owner, application: ApplicationModule) {
+  const { shell } = owner
+  const scope = yield* Effect.scope
+  const applicationScope = yield* Scope.make()
+  const stopAsked = yield* Deferred.make<void>()
+  const stopped = yield* Deferred.make<void>()
+  shell.onStop(() => Deferred.doneUnsafe(stopAsked, Effect.void))
+
+  yield* assertRegistration(owner).pipe(Effect.forkIn(scope))
+  const booting = yield* boot(owner, application, applicationScope).pipe(Effect.forkIn(scope))
+
+  // a failed boot, whoever noticed it, closes what the boot had opened
+  const failed = yield* Deferred.make<void>()
+  shell.subscribe((status) => status.type === "failed" && Deferred.doneUnsafe(failed, Effect.void))
+  yield* Deferred.await(failed).pipe(
+    Effect.andThen(Fiber.interrupt(booting)),
+    Effect.andThen(Scope.close(applicationScope, Exit.void)),
+    Effect.forkIn(scope)
+  )
+
+  // one deadline for all of it: what hangs is left behind, and the process ends without it
+  const graceful = Effect.gen(function* () {
+    yield* Fiber.interrupt(booting)
+    yield* Effect.promise(() => shell.drained())
+    yield* Scope.close(applicationScope, Exit.void)
+  })
+  const perform = Effect.gen(function* () {
+    yield* Effect.logInfo("stopping")
+    yield* Effect.sync(() => step("during-drain"))
+    const closing = yield* Effect.forkDetach(graceful)
+    const inTime = yield* Fiber.await(closing).pipe(Effect.timeoutOption(drainMs))
+    if (Option.isNone(inTime)) {
+      yield* Effect.logWarning("work in flight was cut off at the deadline")
+      yield* Effect.forkDetach(Scope.close(applicationScope, Exit.void))
+    }
+    yield* Effect.promise(() => owner.leave())
+    yield* Effect.logInfo("stopped")
+    yield* Deferred.succeed(stopped, undefined)
+  })
+  // the shell says it once, whoever asked and how often; detached, because closing the scope waits for it
+  yield* Deferred.await(stopAsked).pipe(Effect.andThen(perform), Effect.forkDetach)
+  const stop = (options?: { readonly targetVersion?: string }) =>
+    Effect.sync(() => shell.dispatch({ type: "StopAsked", ...options })).pipe(Effect.andThen(Deferred.await(stopped)))
+  yield* Effect.addFinalizer(() => stop())
+  return ManagedService.of({
+    url: shell.url,
+    status: statusStream(owner),
+    stop,
+    stopped: Deferred.await(stopped)
+  })
+})
+
+const assertRegistration = (owner: Owner): Effect.Effect<void> =>
+  Effect.try({ try: owner.reassert, catch: (error) => String((error as NodeJS.ErrnoException).code ?? error) }).pipe(
+    Effect.matchEffect({
+      onFailure: (code) => Effect.logWarning(`cannot reassert the registration now: ${code}`),
+      onSuccess: (healed) => (healed.length > 0 ? Effect.logInfo(`put back: ${healed.join(", ")}`) : Effect.void)
+    }),
+    Effect.repeat(Schedule.spaced(assertionInterval)),
+    Effect.asVoid
+  )
+
+const boot = (owner: Owner, application: ApplicationModule, scope: Scope.Closeable): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const { default: loaded } = yield* Effect.promise(application)
+    yield* Effect.sync(() => step("during-boot"))
+    const answer = yield* loaded.boot(instanceOf(owner))
+    owner.shell.mount(yield* NodeHttpServer.makeHandler(answer, { scope }))
+    owner.shell.dispatch({ type: "Booted" })
+  }).pipe(
+    Scope.provide(scope),
+    Effect.catchCause((cause) =>
+      Cause.hasInterruptsOnly(cause)
+        ? Effect.void
+        : Effect.gen(function* () {
+            yield* Effect.logError("the application could not start", cause)
+            owner.shell.dispatch({ type: "BootFailed", ...wordsOf(cause, owner.spec) })
+          })
+    )
+  )
+
+/** The application's own words, or a sentence that gives nothing away and says where to look. */
+const wordsOf = (
+  cause: Cause.Cause<BootFailed>,
+  spec: ServiceSpec
+): { readonly message: string; readonly action: string } => {
+  const error = Cause.squash(cause)
+  return error instanceof BootFailed ? { message: error.message, action: error.action } : couldNotStart(spec)
+}
+
+const instanceOf = (owner: Owner): ServiceInstance["Service"] =>
+  ServiceInstance.of({
+    spec: owner.spec,
+    paths: owner.paths,
+    instanceID: owner.shell.instanceID,
+    progress: (text) => Effect.sync(() => owner.shell.dispatch({ type: "Progressed", text })),
+    stop: Effect.sync(() => owner.shell.dispatch({ type: "StopAsked" }))
+  })
+
+const statusStream = (owner: Owner): Stream.Stream<ServiceStatus> =>
+  Stream.callback<ServiceStatus>((queue) =>
+    Effect.acquireRelease(
+      Effect.sync(() => {
+        Queue.offerUnsafe(queue, owner.shell.status())
+        return owner.shell.subscribe((status) => Queue.offerUnsafe(queue, status))
+      }),
+      (unsubscribe) => Effect.sync(() => unsubscribe())
+    )
+  )

@@ -1,0 +1,80 @@
+/**
+ * A service as one plain value, imported by its daemon, its clients, its command line and its tests.
+ *
+ * Imports no Effect.
+ *
+ * @since 0.1.0
+ */
+import { InvalidKey, type ServiceKey, validate } from "@holdfast/lock/ServicePaths"
+
+/**
+ * Everything both sides must agree on.
+ *
+ * **Details**
+ *
+ * - `title`: the name people read; default `app`.
+ * - `version`: what a `launch` compares; any text without line breaks.
+ * - `entry`: the daemon's module, run by the runtime of the client that starts it, or a command of your own.
+ * - `environment`: names of variables let through to the service besides the documented list.
+ * - `listen`: a fixed port on 127.0.0.1; by default the system chooses one.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface ServiceSpec extends ServiceKey {
+  readonly title?: string
+  readonly version: string
+  readonly entry: URL | { readonly command: string; readonly args: ReadonlyArray<string> }
+  readonly environment?: ReadonlyArray<string>
+  readonly listen?: { readonly port: number }
+}
+
+const refuse = (message: string, action: string): never => {
+  throw new InvalidKey(message, action)
+}
+
+const isLine = (text: string): boolean => text.trim() !== "" && !/[\r\n]/.test(text)
+
+/**
+ * Checks a spec and answers it as it is. Throws `InvalidKey` with one clear sentence; touches nothing.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { define } from "@holdfast/lifecycle/ServiceSpec"
+ *
+ * export const hello = define({
+ *   app: "hello",
+ *   version: "1.0.0",
+ *   entry: new URL("./daemon.ts", import.meta.url)
+ * })
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const define = <const S extends ServiceSpec>(spec: S): S => {
+  validate(spec)
+  if (!isLine(spec.version))
+    refuse(`The version ${JSON.stringify(spec.version)} is not one line of text.`, "Use the package's version.")
+  if (spec.title !== undefined && !isLine(spec.title))
+    refuse("The title is not one line of text.", "Use the name people know.")
+  const port = spec.listen?.port
+  if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
+    refuse(`The port ${port} is not a port.`, "Use a whole number from 0 to 65535; 0 lets the system choose.")
+  }
+  for (const name of spec.environment ?? []) {
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+      refuse(`${JSON.stringify(name)} is not a variable's name.`, "List names only.")
+    if (name === "NODE_OPTIONS") refuse("NODE_OPTIONS is never passed on to a service.", "Remove it from environment.")
+  }
+  return spec
+}
+
+/**
+ * The name people read.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const titleOf = (spec: Pick<ServiceSpec, "app" | "title">): string => spec.title ?? spec.app

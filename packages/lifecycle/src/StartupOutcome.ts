@@ -1,0 +1,163 @@
+/**
+ * What passes between a client and the contender it starts: the hand-over in the environment, and the outcome as lines
+ * of JSON on the startup pipe.
+ *
+ * Imports no Effect.
+ *
+ * @since 0.1.0
+ */
+import type { Registration } from "./Registration.ts"
+import type { ServiceHealth } from "./ServiceHealth.ts"
+
+/**
+ * The environment variable that carries the hand-over.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export const variable = "HOLDFAST_SERVICE"
+
+/**
+ * Which service the contender is for, as the client resolved it; it overrides what the daemon would compute. `pipe` is
+ * the inherited descriptor of the startup pipe. `foreground`: log to the terminal.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface HandOver {
+  readonly app: string
+  readonly channel: string
+  readonly profile: string
+  readonly directory: string
+  readonly pipe?: number
+  readonly foreground?: boolean
+}
+
+/**
+ * One line on the startup pipe. The last one is `ready`, `failed`, `held` or `unusable`.
+ *
+ * **Details** `starting` carries the session token, so that the client that spawned needs no handshake. `failed` is a
+ * boot that failed in an owner that stays; `unusable` is a contender that could not own, with the thing to mend.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type StartupOutcome =
+  | { readonly type: "starting"; readonly registration: Registration; readonly token: string }
+  | { readonly type: "ready" }
+  | { readonly type: "failed"; readonly message: string; readonly action: string }
+  | { readonly type: "held"; readonly pid?: number }
+  | {
+      readonly type: "unusable"
+      readonly kind: "directory" | "credential" | "lock" | "port"
+      readonly path: string
+      readonly message: string
+      readonly action: string
+    }
+
+const record = (value: unknown): Record<string, unknown> | undefined =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
+
+const parse = (text: string): Record<string, unknown> | undefined => {
+  try {
+    return record(JSON.parse(text))
+  } catch {
+    return undefined
+  }
+}
+
+const text = (value: unknown): value is string => typeof value === "string" && value !== ""
+
+/**
+ * The plain guard for the `Registration` schema, for before Effect is loaded; a contract test holds the two together.
+ *
+ * @category guards
+ * @since 0.1.0
+ */
+export const registrationOf = (value: unknown): Registration | undefined => {
+  const found = record(value)
+  if (found === undefined) return undefined
+  const { schema, instanceID, version, url, pid } = found
+  return schema === 1 && text(instanceID) && typeof version === "string" && text(url) && Number.isSafeInteger(pid)
+    ? { schema, instanceID, version, url, pid: pid as number }
+    : undefined
+}
+
+/**
+ * Decodes a registration file's text; `undefined` for garbage and for other shapes.
+ *
+ * @category guards
+ * @since 0.1.0
+ */
+export const parseRegistration = (json: string): Registration | undefined => registrationOf(parse(json))
+
+/**
+ * The plain guard for the `ServiceHealth` schema.
+ *
+ * @category guards
+ * @since 0.1.0
+ */
+export const healthOf = (value: unknown): ServiceHealth | undefined => {
+  const found = record(value)
+  if (found === undefined) return undefined
+  const { healthy, version, pid, instanceID } = found
+  const status = record(found["status"])
+  if (healthy !== true || typeof version !== "string" || !Number.isSafeInteger(pid) || typeof instanceID !== "string")
+    return undefined
+  const optional = (field: unknown) => field === undefined || typeof field === "string"
+  const known =
+    (status?.["type"] === "starting" && optional(status["progress"])) ||
+    status?.["type"] === "ready" ||
+    (status?.["type"] === "stopping" && optional(status["targetVersion"])) ||
+    (status?.["type"] === "failed" && typeof status["message"] === "string" && typeof status["action"] === "string")
+  return known
+    ? { healthy, version, pid: pid as number, instanceID, status: status as ServiceHealth["status"] }
+    : undefined
+}
+
+/**
+ * Decodes one line of the pipe; `undefined` for anything else that a program may print there.
+ *
+ * @category guards
+ * @since 0.1.0
+ */
+export const parseOutcome = (line: string): StartupOutcome | undefined => {
+  const found = parse(line)
+  switch (found?.["type"]) {
+    case "starting": {
+      const registration = registrationOf(found["registration"])
+      return registration !== undefined && text(found["token"])
+        ? { type: "starting", registration, token: found["token"] }
+        : undefined
+    }
+    case "ready":
+      return { type: "ready" }
+    case "failed":
+      return typeof found["message"] === "string" && typeof found["action"] === "string"
+        ? { type: "failed", message: found["message"], action: found["action"] }
+        : undefined
+    case "held":
+      return Number.isSafeInteger(found["pid"]) ? { type: "held", pid: found["pid"] as number } : { type: "held" }
+    case "unusable":
+      return ["kind", "path", "message", "action"].every((key) => typeof found[key] === "string")
+        ? (found as unknown as Extract<StartupOutcome, { readonly type: "unusable" }>)
+        : undefined
+    default:
+      return undefined
+  }
+}
+
+/**
+ * Decodes the hand-over; `undefined` when the variable is not set. Throws a sentence when it is set and no hand-over.
+ *
+ * @category guards
+ * @since 0.1.0
+ */
+export const parseHandOver = (value: string | undefined): HandOver | undefined => {
+  if (value === undefined || value === "") return undefined
+  const found = parse(value)
+  if (found === undefined || !["app", "channel", "profile", "directory"].every((key) => text(found[key]))) {
+    throw new Error(`${variable} is not a hand-over. Unset it: clients set it for the services they start.`)
+  }
+  return found as unknown as HandOver
+}

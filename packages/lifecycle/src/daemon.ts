@@ -1,0 +1,111 @@
+/**
+ * A service's process: the gate first, everything else after it.
+ *
+ * Imports no Effect.
+ *
+ * @since 0.1.0
+ */
+import * as ExitCode from "@holdfast/lock/ExitCode"
+import { enter } from "@holdfast/lock/gate"
+import { InvalidKey, paths as pathsOf, type ServicePaths } from "@holdfast/lock/ServicePaths"
+import { step } from "@holdfast/lock/step"
+import * as StateDirectory from "@holdfast/lock/StateDirectory"
+import type { Application } from "./Application.ts"
+import { type StartupPipe, startupPipe } from "./internal/startupPipe.ts"
+import type { ServiceSpec } from "./ServiceSpec.ts"
+import { type HandOver, parseHandOver, type StartupOutcome, variable } from "./StartupOutcome.ts"
+
+/**
+ * Runs the service that `spec` names, in this process, when it is the one that may.
+ *
+ * **Details** The order is fixed: state directory, lock, shell, registration, and only then is the application
+ * imported, so that a contender that loses loads neither Effect nor the application. Resolves with the exit code of a
+ * contender that lost (0) or could not own; as an owner it ends the process when the service was stopped. Exit codes
+ * are in docs/exit-codes.md.
+ *
+ * **Gotchas** Import the application only in the function, never at the top of the daemon's module.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { runDaemon } from "@holdfast/lifecycle/daemon"
+ * import { define } from "@holdfast/lifecycle/ServiceSpec"
+ *
+ * const hello = define({ app: "hello", version: "1.0.0", entry: new URL(import.meta.url) })
+ * export const main = () => runDaemon(hello, () => import("./application.ts"))
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const runDaemon = async (
+  spec: ServiceSpec,
+  application: () => Promise<{ readonly default: Application }>
+): Promise<number> => {
+  process.on("SIGHUP", () => undefined) // a service outlives the terminal it was started from
+  const found = resolve(spec)
+  if (!("paths" in found)) return leave(ExitCode.usage, found, undefined)
+  const { handOver, paths, resolved } = found
+  const pipe = startupPipe(handOver?.pipe)
+  const problem = StateDirectory.prepare(paths.directory)
+  if (problem !== undefined) {
+    return leave(ExitCode.cannotCreate, { type: "unusable", kind: "directory", ...problem }, pipe)
+  }
+  process.chdir(paths.directory)
+  step("before-lock")
+  const outcome = await enter(paths.lock, { note: paths.owner })
+  switch (outcome._tag) {
+    case "Held": {
+      const pid = outcome.holder?.pid
+      // a contender that lost did its part; a person who asked for a foreground service did not get it
+      const code = handOver?.foreground === true ? ExitCode.unavailable : ExitCode.ok
+      return leave(code, pid === undefined ? { type: "held" } : { type: "held", pid }, pipe)
+    }
+    case "Unsupported":
+    case "Failed": {
+      const code = outcome._tag === "Failed" ? ExitCode.cannotCreate : ExitCode.unsupported
+      return leave(code, { type: "unusable", kind: "lock", ...outcome }, pipe)
+    }
+    case "Acquired": {
+      step("after-lock")
+      const { own } = await import("./internal/own.ts")
+      return own(outcome.lock, { spec: resolved, paths, pipe, application, leave })
+    }
+  }
+}
+
+/** Says why this process is not the owner, and lets it end. */
+const leave = (code: number, outcome: StartupOutcome, pipe: StartupPipe | undefined): number => {
+  pipe?.announce(outcome)
+  pipe?.close()
+  if (outcome.type === "unusable") process.stderr.write(`${outcome.message} ${outcome.action}\n`)
+  if (outcome.type === "held")
+    process.stderr.write(`Already running${outcome.pid === undefined ? "" : ` with PID ${outcome.pid}`}.\n`)
+  process.exitCode = code
+  // nothing here keeps a process alive; should a daemon's own module do so, it ends all the same
+  setTimeout(() => process.exit(code), 500).unref()
+  return code
+}
+
+type Unusable = Extract<StartupOutcome, { readonly type: "unusable" }>
+
+interface Resolved {
+  readonly handOver: HandOver | undefined
+  readonly resolved: ServiceSpec
+  readonly paths: ServicePaths
+}
+
+const resolve = (spec: ServiceSpec): Resolved | Unusable => {
+  try {
+    const handOver: HandOver | undefined = parseHandOver(process.env[variable])
+    delete process.env[variable] // what the service starts is not this service
+    const resolved: ServiceSpec = handOver === undefined ? spec : { ...spec, ...pickKey(handOver) }
+    return { handOver, resolved, paths: pathsOf(resolved) }
+  } catch (error) {
+    const { message } = error as Error
+    const action = error instanceof InvalidKey ? error.action : ""
+    return { type: "unusable", kind: "directory", path: "", message, action }
+  }
+}
+
+const pickKey = ({ app, channel, directory, profile }: HandOver) => ({ app, channel, directory, profile })

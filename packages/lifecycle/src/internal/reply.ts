@@ -1,0 +1,73 @@
+/** Answers of the lifecycle shell, and the small bodies it reads. */
+import type * as Http from "node:http"
+import type { RefusalCode } from "../Refusal.ts"
+
+export const statuses: Readonly<Record<RefusalCode, number>> = {
+  service_starting: 503,
+  service_stopping: 503,
+  service_failed: 503,
+  unauthenticated: 401,
+  other_instance: 409,
+  foreign_host: 403,
+  browser_origin: 403,
+  bad_request: 400,
+  too_large: 413,
+  not_found: 404,
+  method_not_allowed: 405
+}
+
+/** Tells the shell's refusals from the application's own answers, which a client passes on. */
+export const refusalHeader = "x-holdfast-refusal"
+
+const bodyLimit = 4096
+
+export const send = (
+  response: Http.ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {}
+): void => {
+  const text = JSON.stringify(body)
+  response.writeHead(status, {
+    "content-type": "application/json",
+    "cache-control": "no-store",
+    "content-length": Buffer.byteLength(text),
+    ...headers
+  })
+  response.end(text)
+}
+
+/** `Retry-After` goes with what passes by itself. */
+export const refuse = (response: Http.ServerResponse, code: RefusalCode, message: string, action?: string): void =>
+  send(response, statuses[code], action === undefined ? { code, message } : { code, message, action }, {
+    [refusalHeader]: code,
+    ...(code === "service_starting" || code === "service_stopping" ? { "retry-after": "1" } : {}),
+    ...(code === "too_large" ? { connection: "close" } : {})
+  })
+
+/** A small JSON object; `undefined` for anything else. */
+export const readJson = (request: Http.IncomingMessage): Promise<Record<string, unknown> | undefined | "too_large"> =>
+  new Promise((resolve) => {
+    const chunks: Array<Buffer> = []
+    let size = 0
+    request.on("data", (chunk: Buffer) => {
+      size += chunk.length
+      if (size > bodyLimit) {
+        chunks.length = 0
+        resolve("too_large")
+      } else chunks.push(chunk)
+    })
+    request.on("end", () => {
+      try {
+        const value: unknown = JSON.parse(Buffer.concat(chunks).toString("utf8"))
+        resolve(
+          typeof value === "object" && value !== null && !Array.isArray(value)
+            ? (value as Record<string, unknown>)
+            : undefined
+        )
+      } catch {
+        resolve(undefined)
+      }
+    })
+    request.on("error", () => resolve(undefined))
+  })

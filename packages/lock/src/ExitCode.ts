@@ -1,0 +1,24 @@
+/**
+ * Exit codes of services and of the `service` commands, after sysexits(3). Documented in docs/exit-codes.md.
+ *
+ * Imports no Effect.
+ *
+ * @since 0.1.0
+ */
+
+/** A stopped service, a contender that lost, a command that did what it was asked. @since 0.1.0 */
+export const ok = 0
+/** A command that ran and whose answer is "no": the service is not running, not ready. @since 0.1.0 */
+export const no = 1
+/** A wrong flag, name or setting. @since 0.1.0 */
+export const usage = 64
+/** The service could not be reached, started or stopped. @since 0.1.0 */
+export const unavailable = 69
+/** The application failed after it was ready, or a defect. @since 0.1.0 */
+export const software = 70
+/** No lock that holds can be taken here. @since 0.1.0 */
+export const unsupported = 71
+/** A file or directory cannot be created or used. @since 0.1.0 */
+export const cannotCreate = 73
+/** Not allowed: a credential was refused. @since 0.1.0 */
+export const notAllowed = 77

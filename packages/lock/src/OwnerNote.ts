@@ -1,0 +1,106 @@
+/**
+ * `owner.json`: a note by the lock holder saying who it is. Never authority for owning or signalling.
+ *
+ * Imports no Effect.
+ *
+ * @since 0.1.0
+ */
+import * as files from "./files.ts"
+import * as identity from "./identity.ts"
+
+const fs = process.getBuiltinModule("node:fs")
+
+/**
+ * Who holds the lock, in the holder's own words.
+ *
+ * **Details** `lockInode` is `<device>:<inode>` of the lock file it holds; the note speaks only for that file.
+ * `startedAt` is in milliseconds since the epoch.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface OwnerNote {
+  readonly schema: 1
+  readonly pid: number
+  readonly startIdentity: string
+  readonly instanceID: string
+  readonly host: string
+  readonly lockInode: string
+  readonly startedAt: number
+}
+
+/**
+ * `<device>:<inode>` of the file at `path`; `undefined` when there is none or it cannot be seen.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const inodeOf = (path: string): string | undefined => {
+  try {
+    const stat = fs.statSync(path, { bigint: true })
+    return `${stat.dev}:${stat.ino}`
+  } catch {
+    return undefined
+  }
+}
+
+const isNote = (value: unknown): value is OwnerNote => {
+  if (typeof value !== "object" || value === null) return false
+  const note = value as Record<string, unknown>
+  return (
+    note["schema"] === 1 &&
+    Number.isInteger(note["pid"]) &&
+    Number.isFinite(note["startedAt"]) &&
+    ["startIdentity", "instanceID", "host", "lockInode"].every((key) => typeof note[key] === "string")
+  )
+}
+
+/**
+ * The note at `path`, or `undefined` when there is none, it is garbage or of another shape.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const read = (path: string): OwnerNote | undefined => {
+  const reading = files.read(path)
+  if (reading._tag !== "Text") return undefined
+  try {
+    const value: unknown = JSON.parse(reading.text)
+    return isNote(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Writes this process's note. Only the lock holder may; throws the system's error.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const write = (path: string, options: { readonly instanceID: string; readonly lock: string }): OwnerNote => {
+  const note: OwnerNote = {
+    schema: 1,
+    ...identity.own(),
+    instanceID: options.instanceID,
+    lockInode: inodeOf(options.lock) ?? "",
+    startedAt: Date.now()
+  }
+  files.replace(path, `${JSON.stringify(note)}\n`)
+  return note
+}
+
+/**
+ * The note, when it is about the lock file now at `lock` and its writer is provably running.
+ *
+ * **When to use** For a contender that can leave without touching the lock. A wrong answer costs one loser, never a
+ * second owner.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const living = (note: string, lock: string): OwnerNote | undefined => {
+  const found = read(note)
+  if (found === undefined || found.pid === process.pid) return undefined
+  return found.lockInode === inodeOf(lock) && identity.state(found) === "alive" ? found : undefined
+}

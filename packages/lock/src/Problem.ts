@@ -1,0 +1,51 @@
+/**
+ * A system error as a sentence for a person and a thing to do. The one table from errno to words.
+ *
+ * Imports no Effect.
+ *
+ * @since 0.1.0
+ */
+
+/**
+ * What went wrong on which path, in words; `code` is the system's or ours.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Problem {
+  readonly code: string
+  readonly path: string
+  readonly message: string
+  readonly action: string
+}
+
+const words: Readonly<Record<string, readonly [reason: string, action: string]>> = {
+  EACCES: ["permission denied", "Give yourself access to it, or name another directory."],
+  EPERM: ["permission denied", "Give yourself access to it, or name another directory."],
+  EROFS: ["the file system is read-only", "Make it writable, or name another directory."],
+  ENOTDIR: ["it, or a part of its path, is not a directory", "Remove what is there, or name another directory."],
+  EEXIST: ["it, or a part of its path, is not a directory", "Remove what is there, or name another directory."],
+  EISDIR: ["there is a directory where a file belongs", "Remove it, or name another directory."],
+  ENOSPC: ["the disk is full", "Free some space and try again."],
+  EDQUOT: ["the disk quota is used up", "Free some space and try again."],
+  EMFILE: ["too many files are open", "Raise the limit of open files (ulimit -n) and try again."],
+  ENFILE: ["too many files are open on this machine", "Close some programs and try again."],
+  ENOENT: ["a part of its path is missing", "Create it, or name another directory."],
+  ENAMETOOLONG: ["the path is too long", "Name a directory with a shorter path."],
+  ELOOP: ["its path is a circle of symbolic links", "Remove the links, or name another directory."],
+  ENOLCK: ["the file system grants no locks", "Name a directory on a local disk."],
+  EOPNOTSUPP: ["the file system knows no such operation", "Name a directory on a local disk."],
+  EIO: ["the disk reports an error", "Check the disk, or name another directory."]
+}
+
+/**
+ * Normalises a thrown system error. `doing` completes "Cannot … <path>".
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const problem = (doing: string, path: string, error: unknown): Problem => {
+  const code = (error as NodeJS.ErrnoException).code ?? "UNKNOWN"
+  const [reason, action] = words[code] ?? [`the system says ${code}`, "Name another directory, or report this."]
+  return { code, path, message: `Cannot ${doing} ${path}: ${reason}.`, action }
+}

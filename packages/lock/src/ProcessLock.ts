@@ -1,0 +1,104 @@
+/**
+ * The process-held OS lock as a scoped service.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { GateOutcome, HeldLock } from "./gate.ts"
+import { enter } from "./gate.ts"
+import { unseal } from "./internal/heldLock.ts"
+import { type LockError, LockFailed, LockHeld, LockUnsupported } from "./LockError.ts"
+import { inodeOf } from "./OwnerNote.ts"
+
+export { LockFailed, LockHeld, LockUnsupported, type LockError } from "./LockError.ts"
+
+type NotAcquired = Exclude<GateOutcome, { readonly _tag: "Acquired" }>
+
+/** The gate's plain outcome as a typed error. */
+const toError = (outcome: NotAcquired): LockError => {
+  const { path } = outcome
+  switch (outcome._tag) {
+    case "Held": {
+      const pid = outcome.holder?.pid
+      return new LockHeld({
+        path,
+        ...(pid === undefined ? {} : { pid }),
+        message:
+          pid === undefined ? `The lock ${path} is held by another process.` : `Already running with PID ${pid}.`,
+        action: "Use the running service, or stop it first."
+      })
+    }
+    case "Unsupported":
+      return new LockUnsupported({ path, message: outcome.message, action: outcome.action })
+    case "Failed":
+      return new LockFailed({ path, code: outcome.code, message: outcome.message, action: outcome.action })
+  }
+}
+
+/**
+ * Exactly one process at a time has this service for one path: the kernel holds the lock and frees it on any death.
+ *
+ * **When to use** As what must be provided before anything that only the owner may do.
+ *
+ * **Details** `stillOurs` is `false` when the path names another file by now (deleted, moved, replaced): the lock on
+ * the old one still holds, but newcomers lock the new one. It does not take or probe the lock.
+ *
+ * **Gotchas** Advisory: it excludes processes that use this lock, nobody else. On file systems whose locks are not
+ * honest the layer fails with `LockUnsupported`.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { ProcessLock } from "@holdfast/lock/ProcessLock"
+ * import * as Effect from "effect/Effect"
+ *
+ * const alone = Effect.gen(function*() {
+ *   const lock = yield* ProcessLock
+ *   return lock.primitive
+ * }).pipe(Effect.provide(ProcessLock.layer("/tmp/hello.lock")))
+ * ```
+ *
+ * @category services
+ * @since 0.1.0
+ */
+export class ProcessLock extends Context.Service<
+  ProcessLock,
+  HeldLock & { readonly stillOurs: Effect.Effect<boolean> }
+>()("@holdfast/lock/ProcessLock") {
+  /** Takes the lock for the life of the scope; a refusal is repeated for one second. */
+  static readonly layer = (path: string): Layer.Layer<ProcessLock, LockError> =>
+    Layer.effect(
+      ProcessLock,
+      Effect.gen(function* () {
+        const outcome = yield* Effect.promise(() => enter(path))
+        if (outcome._tag !== "Acquired") return yield* toError(outcome)
+        return yield* adopted(outcome.lock, "scope")
+      }).pipe(Effect.uninterruptible)
+    )
+
+  /**
+   * Goes on with a lock that the gate took.
+   *
+   * **Details** `release: "process"` keeps it beyond the scope, to the end of the process. Adopting a lock twice is a
+   * defect.
+   */
+  static readonly layerAdopted = (
+    lock: HeldLock,
+    options?: { readonly release?: "scope" | "process" }
+  ): Layer.Layer<ProcessLock> => Layer.effect(ProcessLock, adopted(lock, options?.release ?? "scope"))
+}
+
+const adopted = (lock: HeldLock, release: "scope" | "process") =>
+  Effect.gen(function* () {
+    const grip = unseal(lock)
+    if (grip === undefined) return yield* Effect.die(new Error(`The lock ${lock.path} was adopted before.`))
+    if (release === "scope") yield* Effect.addFinalizer(() => Effect.sync(() => grip.close()))
+    else process.once("exit", () => grip.close()) // keeps the grip reachable; the kernel would free it anyway
+    const inode = grip.inode()
+    return ProcessLock.of({
+      ...lock,
+      stillOurs: Effect.sync(() => inode === undefined || inode === inodeOf(lock.path))
+    })
+  })

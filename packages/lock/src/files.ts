@@ -1,0 +1,112 @@
+/**
+ * Small files that are never half-written: a record is written beside its place and renamed over it.
+ *
+ * Imports no Effect.
+ *
+ * @since 0.1.0
+ */
+import { step } from "./step.ts"
+
+const fs = process.getBuiltinModule("node:fs")
+
+/**
+ * A file's text, or why there is none. Permission denied is never "absent".
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Reading =
+  | { readonly _tag: "Text"; readonly text: string; readonly mode: number; readonly uid: number }
+  | { readonly _tag: "Absent" }
+  | { readonly _tag: "Unreadable"; readonly code: string }
+
+const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? "UNKNOWN"
+
+/** Records are a few hundred bytes; a larger file is somebody else's and is not read into memory. */
+const largest = 64 * 1024
+
+/**
+ * Reads a small record.
+ *
+ * **Details** A directory, a device or a file above 64 KiB at that path is `Unreadable`.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const read = (path: string): Reading => {
+  let descriptor: number
+  try {
+    // O_NONBLOCK: a FIFO put at the path must not block us for ever
+    descriptor = fs.openSync(path, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0))
+  } catch (error) {
+    return codeOf(error) === "ENOENT" ? { _tag: "Absent" } : { _tag: "Unreadable", code: codeOf(error) }
+  }
+  try {
+    const stat = fs.fstatSync(descriptor)
+    if (!stat.isFile()) return { _tag: "Unreadable", code: stat.isDirectory() ? "EISDIR" : "EINVAL" }
+    if (stat.size > largest) return { _tag: "Unreadable", code: "EFBIG" }
+    return { _tag: "Text", text: fs.readFileSync(descriptor, "utf8"), mode: stat.mode & 0o777, uid: stat.uid }
+  } catch (error) {
+    return { _tag: "Unreadable", code: codeOf(error) }
+  } finally {
+    fs.closeSync(descriptor)
+  }
+}
+
+const temporaryOf = (path: string): string => `${path}.${process.pid}.${Math.random().toString(36).slice(2, 10)}.tmp`
+
+const viaTemporary = (path: string, text: string, place: (temporary: string) => void): void => {
+  const temporary = temporaryOf(path)
+  const descriptor = fs.openSync(temporary, "wx", 0o600)
+  try {
+    try {
+      fs.writeFileSync(descriptor, text)
+      fs.fsyncSync(descriptor)
+    } finally {
+      fs.closeSync(descriptor)
+    }
+    place(temporary)
+  } finally {
+    fs.rmSync(temporary, { force: true })
+  }
+}
+
+/**
+ * Puts `text` at `path`, mode 0600, whole or not at all: temporary file, fsync, rename. Throws the system's error; then
+ * the old file is as it was and no temporary file is left.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const replace = (path: string, text: string): void =>
+  viaTemporary(path, text, (temporary) => {
+    step("at-rename")
+    fs.renameSync(temporary, path)
+  })
+
+/**
+ * Like `replace`, but never over an existing file: temporary file, fsync, link. `false` when one was there.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const create = (path: string, text: string): boolean => {
+  let created = true
+  viaTemporary(path, text, (temporary) => {
+    try {
+      fs.linkSync(temporary, path)
+    } catch (error) {
+      if (codeOf(error) !== "EEXIST") throw error
+      created = false
+    }
+  })
+  return created
+}
+
+/**
+ * Removes a file; one that is not there is fine.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const remove = (path: string): void => fs.rmSync(path, { force: true })

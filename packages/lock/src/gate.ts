@@ -1,0 +1,102 @@
+/**
+ * The acquisition for a contender's first milliseconds: who may be the owner is settled before anything else is loaded.
+ *
+ * Imports no Effect.
+ *
+ * @since 0.1.0
+ */
+import { adopt, attempt } from "./internal/acquire.ts"
+import { seal } from "./internal/heldLock.ts"
+import * as OwnerNote from "./OwnerNote.ts"
+
+/**
+ * The lock, held by this process. Opaque and single-use: hand it to `ProcessLock.layerAdopted`. Until then, and when
+ * nobody adopts it, it is held to the end of the process.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface HeldLock {
+  readonly "~@holdfast/lock/HeldLock": unknown
+  readonly path: string
+  /** The primitive it is held by, for diagnostics. */
+  readonly primitive: string
+}
+
+/**
+ * What became of an attempt. Only `Acquired` may go on; `Unsupported` is never "fine".
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type GateOutcome =
+  | { readonly _tag: "Acquired"; readonly lock: HeldLock }
+  | { readonly _tag: "Held"; readonly path: string; readonly holder: OwnerNote.OwnerNote | undefined }
+  | {
+      readonly _tag: "Unsupported" | "Failed"
+      readonly path: string
+      readonly code: string
+      readonly message: string
+      readonly action: string
+    }
+
+/**
+ * Options of `enter`.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface GateOptions {
+  /** How long a refused attempt is repeated, in milliseconds; the kernel tears a large dead owner down for 0.3 s. */
+  readonly retryForMs?: number
+  /** A descriptor inherited from a client that already locked the file. */
+  readonly inherited?: number
+  /** The owner's note; when it names a running process, its holder is believed and the lock not touched. */
+  readonly note?: string
+}
+
+const pauseMs = 15
+
+/**
+ * Takes the lock at `path`, or says who has it.
+ *
+ * **Details** Without waiting, but for `retryForMs` (1,000) after a refusal while the owner's note does not name a
+ * running process: it may have just died. The lock file is created with mode 0600 and never removed.
+ *
+ * **Gotchas** The directory must exist (`StateDirectory.prepare`).
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { enter } from "@holdfast/lock/gate"
+ *
+ * const outcome = await enter("/tmp/hello.lock")
+ * if (outcome._tag !== "Acquired") process.exit(0)
+ * ```
+ *
+ * Source: service-lifecycle.md "Election"; DESIGN §3.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const enter = async (path: string, options: GateOptions = {}): Promise<GateOutcome> => {
+  if (options.inherited !== undefined) {
+    const adopted = adopt(options.inherited, path)
+    if (adopted._tag === "Taken") {
+      return { _tag: "Acquired", lock: seal(adopted.grip, path, adopted.primitive) }
+    }
+  }
+  const holder = () => (options.note === undefined ? undefined : OwnerNote.living(options.note, path))
+  const deadline = performance.now() + (options.retryForMs ?? 1000)
+  for (;;) {
+    const living = holder()
+    if (living !== undefined) return { _tag: "Held", path, holder: living }
+    const outcome = attempt(path)
+    if (outcome._tag === "Taken") {
+      return { _tag: "Acquired", lock: seal(outcome.grip, path, outcome.primitive) }
+    }
+    if (outcome._tag !== "Refused") return outcome
+    if (performance.now() >= deadline) return { _tag: "Held", path, holder: holder() }
+    await new Promise((resolve) => setTimeout(resolve, pauseMs))
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * Which process a pid meant: a pid alone is reused, so it is kept together with when and where the process started.
+ *
+ * Imports no Effect.
+ *
+ * @since 0.1.0
+ */
+const fs = process.getBuiltinModule("node:fs")
+const os = process.getBuiltinModule("node:os")
+
+/**
+ * A process, told from every other one that had or will have its pid.
+ *
+ * **Details** `startIdentity` is opaque text; compare it, don't read it. On Linux it carries the boot id, the pid
+ * namespace and the start time in clock ticks. `host` is the machine's name, since a home directory can be shared.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface ProcessIdentity {
+  readonly pid: number
+  readonly startIdentity: string
+  readonly host: string
+}
+
+/**
+ * `unknown` (permission denied, another host or pid namespace, a platform without start times) is never "dead".
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type IdentityState = "alive" | "dead" | "unknown"
+
+interface LinuxStart {
+  readonly boot: string
+  readonly namespace: string
+  readonly ticks: string
+}
+
+const tryRead = <A>(read: () => A): A | NodeJS.ErrnoException => {
+  try {
+    return read()
+  } catch (error) {
+    return error as NodeJS.ErrnoException
+  }
+}
+
+/** Reads `/proc/<pid>/stat`. The command may hold spaces and parentheses, so fields count from the last `)`. */
+const linuxStat = (
+  pid: number | "self"
+): { readonly state: string; readonly ticks: string } | NodeJS.ErrnoException => {
+  const text = tryRead(() => fs.readFileSync(`/proc/${pid}/stat`, "utf8"))
+  if (typeof text !== "string") return text
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ")
+  return { state: fields[0] ?? "", ticks: fields[19] ?? "" }
+}
+
+let linuxPlaceCache: Omit<LinuxStart, "ticks"> | undefined
+const linuxPlace = (): Omit<LinuxStart, "ticks"> => {
+  if (linuxPlaceCache !== undefined) return linuxPlaceCache
+  const boot = tryRead(() => fs.readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim())
+  const namespace = tryRead(() => fs.readlinkSync("/proc/self/ns/pid"))
+  return (linuxPlaceCache = {
+    boot: typeof boot === "string" ? boot : "",
+    namespace: typeof namespace === "string" ? namespace.replace(/\D/g, "") : ""
+  })
+}
+
+const print = (start: LinuxStart): string => `${start.boot}/${start.namespace}/${start.ticks}`
+const parse = (text: string): LinuxStart | undefined => {
+  const [boot, namespace, ticks] = text.split("/")
+  return boot && namespace && ticks ? { boot, namespace, ticks } : undefined
+}
+
+/**
+ * The identity of a process of this machine as it is now, or `undefined` when it is not there or cannot be read.
+ *
+ * **Gotchas** Only Linux has start times here so far; elsewhere the identity is empty and `state` says `unknown`.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const ofPid = (pid: number): ProcessIdentity | undefined => {
+  if (process.platform !== "linux") return { pid, startIdentity: "", host: os.hostname() }
+  const stat = linuxStat(pid)
+  return "ticks" in stat
+    ? { pid, startIdentity: print({ ...linuxPlace(), ticks: stat.ticks }), host: os.hostname() }
+    : undefined
+}
+
+/**
+ * The identity of this process.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const own = (): ProcessIdentity =>
+  ofPid(process.pid) ?? { pid: process.pid, startIdentity: "", host: os.hostname() }
+
+/** What the kernel said about a pid, as data. */
+interface Sighting {
+  readonly host: string
+  readonly boot: string
+  readonly namespace: string
+  /** `absent`: no such process. `hidden`: it may be there, but we may not look. */
+  readonly process: { readonly state: string; readonly ticks: string } | "absent" | "hidden"
+}
+
+/** The pure part of `state`. */
+export const judge = (identity: ProcessIdentity, seen: Sighting): IdentityState => {
+  const start = parse(identity.startIdentity)
+  if (start === undefined || identity.host !== seen.host) return "unknown"
+  if (start.boot !== seen.boot) return "dead"
+  if (start.namespace !== seen.namespace || seen.process === "hidden") return "unknown"
+  if (seen.process === "absent" || seen.process.ticks !== start.ticks) return "dead"
+  return seen.process.state === "Z" || seen.process.state === "X" ? "dead" : "alive"
+}
+
+/**
+ * Whether the process that was recorded still runs.
+ *
+ * **Details** A zombie is dead: it holds no lock and answers nobody. A reused pid is dead: the recorded process is
+ * gone. Another boot of this machine is dead.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const state = (identity: ProcessIdentity): IdentityState => {
+  if (process.platform !== "linux") return "unknown"
+  const stat = linuxStat(identity.pid)
+  const seen = "ticks" in stat ? stat : stat.code === "ENOENT" || stat.code === "ESRCH" ? "absent" : "hidden"
+  return judge(identity, { host: os.hostname(), ...linuxPlace(), process: seen })
+}
+
+/**
+ * Sends a signal to exactly that process, verified immediately before.
+ *
+ * **Details** `false` when it is not provably that process, or the kernel refused; then nothing was signalled. Pids
+ * below 2, this process and process groups are never signalled.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const signal = (identity: ProcessIdentity, name: "SIGTERM" | "SIGKILL"): boolean => {
+  if (!Number.isInteger(identity.pid) || identity.pid <= 1 || identity.pid === process.pid) return false
+  if (state(identity) !== "alive") return false
+  return tryRead(() => process.kill(identity.pid, name)) === true
+}

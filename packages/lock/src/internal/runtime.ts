@@ -1,0 +1,47 @@
+/** What the runtime under us can do: FFI by name, without a cost when it is not asked for. */
+
+/** The part of `bun:ffi` used here. */
+export interface BunFfi {
+  readonly dlopen: (
+    name: string,
+    symbols: Record<string, { readonly args: ReadonlyArray<string>; readonly returns: string }>
+  ) => { readonly symbols: Record<string, (...args: Array<any>) => any> & { readonly getpwuid: (uid: number) => any } }
+  readonly read: {
+    readonly i32: (pointer: any, offset: number) => number
+    readonly ptr: (pointer: any, offset: number) => any
+  }
+  readonly CString: new (pointer: any) => { toString(): string }
+  readonly ptr: (view: ArrayBufferView) => any
+}
+
+/** The part of `node:ffi` used here (Node 26.9 and later). */
+export interface NodeFfi {
+  readonly dlopen: (
+    name: string | null,
+    symbols: Record<string, { readonly arguments: ReadonlyArray<string>; readonly return: string }>
+  ) => { readonly functions: Record<string, (...args: Array<any>) => any> }
+  readonly getInt32: (pointer: any) => number
+}
+
+/** `require` that resolves from this file, for modules only one runtime has. */
+export const requireHere = (): NodeJS.Require => process.getBuiltinModule("node:module").createRequire(import.meta.url)
+
+export const bunFfi = (): BunFfi => requireHere()("bun:ffi") as BunFfi
+
+/**
+ * `node:ffi`, or `undefined` where Node has none. It prints an `ExperimentalWarning` when loaded, which is nothing a
+ * person who starts a service can act on, so that one warning is dropped while loading.
+ */
+export const nodeFfi = (): NodeFfi | undefined => {
+  const emitWarning = process.emitWarning
+  process.emitWarning = (() => undefined) as typeof process.emitWarning
+  try {
+    return (process.getBuiltinModule as (id: string) => unknown)("node:ffi") as NodeFfi | undefined
+  } finally {
+    process.emitWarning = emitWarning
+  }
+}
+
+/** Names of libc to try, most likely first. */
+export const libcNames = (platform: NodeJS.Platform): ReadonlyArray<string> =>
+  platform === "darwin" ? ["libSystem.B.dylib"] : ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1"]

@@ -1,0 +1,46 @@
+/**
+ * The testkit's errors.
+ *
+ * @since 0.1.0
+ */
+import * as ExitCode from "@holdfast/lock/ExitCode"
+import { ServiceError } from "@holdfast/lock/ServiceError"
+
+/** The first line is the sentence; the timeline stands below it, so that every runner prints it readably. */
+const below = (message: string): string => message.slice(message.indexOf("\n") + 1)
+
+/**
+ * A condition did not come true in time. `timeline` is what happened until then: statuses, processes, the log's end.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class WaitedTooLong extends ServiceError<WaitedTooLong>()("WaitedTooLong", ExitCode.software, {}) {
+  get timeline(): string {
+    return below(this.message)
+  }
+}
+
+/**
+ * A process was left that nobody ended, or one that should have ended by itself. They were ended, by pid.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class ProcessesLeft extends ServiceError<ProcessesLeft>()("ProcessesLeft", ExitCode.software, {}) {
+  get timeline(): string {
+    return below(this.message)
+  }
+}
+
+/**
+ * A law of DESIGN §10 does not hold for the service under test.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class LawBroken extends ServiceError<LawBroken>()("LawBroken", ExitCode.software, {}) {
+  get timeline(): string {
+    return below(this.message)
+  }
+}

@@ -1,0 +1,24 @@
+import { defineConfig } from "vitest/config"
+
+const project = (root: string) => ({
+  extends: true as const,
+  test: { name: root.slice(root.indexOf("/") + 1), root, include: ["test/**/*.test.ts"] }
+})
+
+export default defineConfig({
+  test: {
+    reporters: ["default", "./vitest.plain-reporter.ts"],
+    // tests start real processes; two cores do not carry more files at once
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    projects: [
+      "packages/lock",
+      "packages/lifecycle",
+      "packages/client",
+      "packages/testkit",
+      "examples/minimal",
+      "examples/codesearch"
+    ].map(project)
+  }
+})
