@@ -48,10 +48,10 @@ const make = (paths: ServicePaths): Discovery["Service"] => {
     const { registration, secret } = seen
     if (known?.registration.instanceID === registration.instanceID && known.registration.url === registration.url) {
       const answer = await health(known)
-      if (typeof answer !== "string") return { _tag: "Attached", session: known, health: answer }
+      if (answer._tag !== "Expired") return answer
       known = undefined
     }
-    if (secret === undefined) return { _tag: "Unreachable", why: "its secret is missing" }
+    if (secret === undefined) return { _tag: "Unreachable", why: "its secret is missing", silent: false }
     const attached = await attach(registration, secret)
     if (attached._tag === "Attached") known = attached.session
     return attached
@@ -66,11 +66,11 @@ const make = (paths: ServicePaths): Discovery["Service"] => {
       case "Registered": {
         const { note, owner, registration } = seen
         if (owner === "dead")
-          return { _tag: "Unreachable", registration, owner, note, why: "its process is gone" } as const
+          return { _tag: "Unreachable", registration, owner, note, why: "its process is gone", silent: false } as const
         const attached = yield* Effect.promise(() => probe(seen))
         return attached._tag === "Attached"
           ? ({ _tag: "Reachable", session: attached.session, health: attached.health, note } as const)
-          : ({ _tag: "Unreachable", registration, owner, note, why: attached.why } as const)
+          : ({ _tag: "Unreachable", registration, owner, note, why: attached.why, silent: attached.silent } as const)
       }
     }
   })

@@ -26,8 +26,7 @@ import {
 import { Discovery } from "./Discovery.ts"
 import { connect, type Usable } from "./internal/connect.ts"
 import type { Found, Intent } from "./internal/decide.ts"
-import { stateOf } from "./internal/decide.ts"
-import { type Follow, follow, type FollowSource, watch } from "./internal/follow.ts"
+import { type Follow, follow, type FollowSource, shown, watch } from "./internal/follow.ts"
 import * as http from "./internal/http.ts"
 import { inProcess, type Runnable } from "./internal/inProcess.ts"
 import { stop, type StopOutcome } from "./internal/stopping.ts"
@@ -190,11 +189,12 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
   const looked = yield* Latch.make()
   let diagnostic = ""
 
-  const set = (state: ServiceState) =>
-    SubscriptionRef.update(current, (before) =>
-      JSON.stringify(before) === JSON.stringify(state) ? before : state
-    ).pipe(Effect.andThen(looked.open))
-  const publish = (found: Found) => set(stateOf(found))
+  const set = (next: (before: ServiceState) => ServiceState) =>
+    SubscriptionRef.update(current, (before) => {
+      const state = next(before)
+      return JSON.stringify(before) === JSON.stringify(state) ? before : state // the same object until it changes
+    }).pipe(Effect.andThen(looked.open))
+  const publish = (found: Found) => set((before) => shown(found, undefined, 0, before))
   const note = (text: string) => Effect.sync(() => void (diagnostic = text))
   const around = { spec, discovery, spawner, publish, note }
   const watching = yield* RcRef.make({ acquire: Effect.forkScoped(watch(discovery, set)) })

@@ -18,7 +18,7 @@ import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import { type Member, memberOf, startMember } from "./internal/member.ts"
-import { describe, familyOf, within } from "./internal/processes.ts"
+import { describe, familyOf, type Seen, within } from "./internal/processes.ts"
 import { ProcessesLeft, WaitedTooLong } from "./WaitedTooLong.ts"
 
 export type { Member } from "./internal/member.ts"
@@ -52,10 +52,12 @@ const path = process.getBuiltinModule("node:path")
  * - `spec`, `paths`: the service as this test has it; give `spec` to clients of the test's own.
  * - `swarm(n)`: n contenders, released at the same moment.
  * - `owner`: the process that owns the service, once it is registered.
- * - `client`: looks only.
- * - `waitFor`: until the state is as wanted; fails with what happened instead.
+ * - `client`: a client of it that may launch.
+ * - `waitFor`: until the state is as wanted; fails with what happened instead. It is a client that wants the service:
+ *   when every process the test started has ended, it starts the next.
  * - `eventually`: the same for any condition; `read` says what it waited on.
- * - `loaded(member)`: URLs of the modules a member loaded (Node only).
+ * - `loaded(member)`: URLs of the modules a member loaded (Node only). `steps(member)`: the named moments it came to.
+ * - `processes()`: what runs for this service now (Linux only).
  *
  * When the layer's scope closes, the owner and what it started are ended by their own pid. Any other process still
  * there was left by mistake: it is ended too, and the test fails with `ProcessesLeft`.
@@ -83,6 +85,8 @@ export class Testkit extends Context.Service<
       options?: { readonly within?: Duration.Input }
     ) => Effect.Effect<A, WaitedTooLong>
     readonly loaded: (member: Member) => ReadonlyArray<string>
+    readonly steps: (member: Member) => ReadonlyArray<string>
+    readonly processes: () => ReadonlyArray<Seen>
   }
 >()("@holdfast/testkit/Testkit") {
   /** For the service of `spec`, in a fresh directory that is removed afterwards. */
@@ -91,7 +95,7 @@ export class Testkit extends Context.Service<
       Effect.map(temporary, ({ directory, scratch }) => {
         const here: ServiceSpec = { ...spec, directory }
         return Layer.effect(Testkit, make(here, pathsOf(here), scratch)).pipe(
-          Layer.provide(ServiceClient.layer(here, { access: "observe" }))
+          Layer.provide(ServiceClient.layer(here))
         )
       })
     )
@@ -145,8 +149,18 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
       })
     )
 
+  const deserted = () =>
+    children.length > 0 &&
+    children.every(({ exitCode, signalCode }) => exitCode !== null || signalCode !== null) &&
+    OwnerNote.living(paths.owner, paths.lock) === undefined
+  const wanted = Effect.suspend(() => (deserted() ? client.reconnect().pipe(Effect.andThen(client.state), Effect.orDie) : client.state))
   const waitFor: Testkit["Service"]["waitFor"] = (sentence, condition, options) =>
-    until(sentence, client.state, condition, options?.within)
+    until(
+      sentence,
+      Effect.flatMap(client.state, (state) => (condition(state) ? Effect.succeed(state) : wanted)),
+      condition,
+      options?.within
+    )
   const eventually: Testkit["Service"]["eventually"] = (sentence, read, condition, options) =>
     until(sentence, Effect.sync(read), condition, options?.within)
 
@@ -208,12 +222,16 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
     client,
     waitFor,
     eventually,
-    loaded: ({ pid }) =>
-      textOf(path.join(scratch, `modules-${pid}`))
-        .split("\n")
-        .filter((line) => line !== "")
+    loaded: ({ pid }) => linesOf(path.join(scratch, `modules-${pid}`)),
+    steps: ({ pid }) => linesOf(path.join(scratch, `steps-${pid}`)),
+    processes: () => within(paths.directory)
   })
 })
+
+const linesOf = (file: string): ReadonlyArray<string> =>
+  textOf(file)
+    .split("\n")
+    .filter((line) => line !== "")
 
 const textOf = (file: string): string => {
   try {

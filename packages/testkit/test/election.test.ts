@@ -1,52 +1,174 @@
 import { assert, describe, it } from "@effect/vitest"
+import { ServiceClient } from "@holdfast/client/ServiceClient"
 import { Testkit } from "@holdfast/testkit/Testkit"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
+import { type ChildProcess, spawn } from "node:child_process"
 import * as fs from "node:fs"
-import * as path from "node:path"
-import { fixture, setKnobs } from "./fixture/service.ts"
+import * as net from "node:net"
+import { fixture } from "./fixture/service.ts"
+import { boots, isReady, withKit } from "./withKit.ts"
 
-const bootsIn = (directory: string): ReadonlyArray<string> => {
-  const file = path.join(directory, "boots")
-  return fs.existsSync(file) ? fs.readFileSync(file, "utf8").trim().split("\n") : []
-}
-
-const withKit = <A, E>(test: (kit: Testkit["Service"]) => Effect.Effect<A, E, import("effect/Scope").Scope>) =>
-  Effect.flatMap(Testkit, test).pipe(Effect.scoped, Effect.provide(Testkit.layer(fixture)))
+const startup = /node_modules\/effect\/|application\.ts$/
 
 describe("election", () => {
   it.live("ten contenders start simultaneously: exactly one crosses the application-boot boundary", () =>
-    withKit((kit) =>
-      Effect.gen(function* () {
+    withKit({}, (kit) =>
+      Effect.gen(function*() {
         const members = yield* kit.swarm(10)
         const owner = yield* kit.owner
         const losers = members.filter(({ pid }) => pid !== owner.pid)
         const ended = yield* Effect.forEach(losers, (loser) => loser.exited, { concurrency: "unbounded" }).pipe(
           Effect.timeout("2 seconds")
         )
-        assert.deepStrictEqual(
-          ended,
-          Array.from({ length: 9 }, () => ({ code: 0 }))
-        )
-        yield* kit.waitFor("the owner is ready", (state) => state.status.type === "ready")
-        assert.deepStrictEqual(bootsIn(kit.paths.directory), [String(owner.pid)])
+        assert.deepStrictEqual(ended, Array.from({ length: 9 }, () => ({ code: 0 })))
+        yield* isReady(kit)
+        assert.deepStrictEqual(boots(kit), [owner.pid])
         for (const loser of losers) {
-          const loaded = kit.loaded(loser)
-          assert.isNotEmpty(loaded)
-          assert.isEmpty(loaded.filter((url) => /node_modules\/effect\/|application\.ts$/.test(url)))
+          assert.isNotEmpty(kit.loaded(loser), "the list of loaded modules works")
+          assert.isEmpty(kit.loaded(loser).filter((url) => startup.test(url)))
         }
-        assert.isNotEmpty(kit.loaded(owner).filter((url) => /node_modules\/effect\//.test(url)))
+        assert.isNotEmpty(kit.loaded(owner).filter((url) => startup.test(url)))
       })
     )
   )
-  it.live("kill -9", () =>
-    withKit((kit) =>
-      Effect.gen(function* () {
-        setKnobs(kit.paths.directory, {})
-        yield* kit.swarm(2)
+
+  it.live("the winner pauses after lock acquisition: no loser initializes or remains alive", () =>
+    withKit({ bootMs: 60_000 }, (kit) =>
+      Effect.gen(function*() {
+        yield* kit.swarm(1)
         const owner = yield* kit.owner
-        yield* owner.kill
-        yield* owner.exited
+        yield* owner.freeze
+        const losers = yield* kit.swarm(5)
+        const ended = yield* Effect.forEach(losers, (loser) => loser.exited, { concurrency: "unbounded" }).pipe(
+          Effect.timeout("2 seconds")
+        )
+        assert.isTrue(ended.every(({ code }) => code === 0))
+        yield* owner.thaw
+        assert.deepStrictEqual(boots(kit), [owner.pid])
       })
     )
+  )
+
+  it.live("an owner that is frozen longer than every time-out keeps its place, and nobody is killed", () =>
+    withKit({}, (kit) =>
+      Effect.gen(function*() {
+        yield* kit.swarm(1)
+        const owner = yield* kit.owner
+        yield* isReady(kit)
+        yield* owner.freeze
+        // 11 s: beyond the health requests, the silence of 10 s and the deadline of ensure, so that a client does spawn
+        const error = yield* kit.client.ensure({ deadline: "13 seconds" }).pipe(Effect.flip)
+        assert.strictEqual(error._tag, "ServiceNotReady")
+        assert.deepStrictEqual(boots(kit), [owner.pid])
+        yield* owner.thaw
+        const state = yield* isReady(kit)
+        assert.strictEqual(state.registration?.pid, owner.pid)
+        assert.deepStrictEqual(boots(kit), [owner.pid])
+      })
+    )
+  )
+
+  for (const crashAt of ["after-lock", "before-bind", "after-bind", "before-register", "after-register", "during-boot"] as const) {
+    it.live(`the winner crashes ${crashAt.replace("-", " ")}: the lock is released and a later attempt wins`, () =>
+      withKit({}, (kit) =>
+        Effect.gen(function*() {
+          const [crashed] = yield* kit.swarm(1, { crashAt })
+          yield* crashed!.exited
+          const [successor] = yield* kit.swarm(1)
+          const state = yield* isReady(kit)
+          assert.strictEqual(state.registration?.pid, successor!.pid)
+          assert.isNotTrue(boots(kit).length > 2)
+        })
+      )
+    )
+  }
+
+  it.live("a crash in the middle of writing a record leaves the old one or none, and the next owner needs no cleaning", () =>
+    withKit({}, (kit) =>
+      Effect.gen(function*() {
+        const [crashed] = yield* kit.swarm(1, { crashAt: "at-rename" })
+        yield* crashed!.exited
+        assert.isFalse(fs.existsSync(kit.paths.registration))
+        const [successor] = yield* kit.swarm(1)
+        assert.strictEqual((yield* isReady(kit)).registration?.pid, successor!.pid)
+      })
+    )
+  )
+
+  it.live("a malformed registration, or one that names a dead or foreign pid, does not keep a contender from the free lock", () =>
+    withKit({}, (kit) =>
+      Effect.gen(function*() {
+        const record = (pid: number) => JSON.stringify({ schema: 1, instanceID: "gone", version: "1.0.0", url: "http://127.0.0.1:9", pid })
+        for (const text of ["{ garbage", "", record(4_000_000), record(process.pid)]) {
+          fs.writeFileSync(kit.paths.registration, text)
+          const [contender] = yield* kit.swarm(1)
+          const state = yield* isReady(kit)
+          assert.strictEqual(state.registration?.pid, contender!.pid, `with ${text}`)
+          yield* contender!.kill
+          yield* contender!.exited
+        }
+      })
+    )
+  )
+
+  it.live("an explicitly configured port is another program's: a diagnosis names it, and nobody is killed", () =>
+    Effect.gen(function*() {
+      const stranger = net.createServer().listen(0, "127.0.0.1")
+      yield* Effect.callback<void>((resume) => void stranger.once("listening", () => resume(Effect.void)))
+      const { port } = stranger.address() as net.AddressInfo
+      yield* withKit({ port }, (kit) =>
+        Effect.gen(function*() {
+          const error = yield* kit.client.launch().pipe(Effect.flip)
+          assert.strictEqual(error._tag, "ContenderUnusable")
+          assert.include(error.message, `Port ${port} is in use by another program`)
+          assert.isTrue(stranger.listening)
+          assert.isEmpty(boots(kit))
+        })
+      ).pipe(Effect.ensuring(Effect.sync(() => stranger.close())))
+    })
+  )
+
+  it.live("two channels elect two owners, two profiles too, and work/default does not collide with default/work", () =>
+    withKit({}, (kit) =>
+      Effect.gen(function*() {
+        const keys = [
+          {},
+          { channel: "preview" },
+          { channel: "work", profile: "default" },
+          { channel: "default", profile: "work" },
+          { channel: "stable", profile: "work" }
+        ]
+        const pids = yield* Effect.forEach(keys, (key) =>
+          Effect.flatMap(ServiceClient, (client) => client.launch()).pipe(
+            Effect.map(({ pid }) => pid),
+            Effect.provide(Layer.fresh(ServiceClient.layer({ ...kit.spec, ...key })))
+          )
+        )
+        assert.strictEqual(new Set(pids).size, keys.length)
+        assert.deepStrictEqual([...boots(kit)].sort(), [...pids].sort())
+        yield* Effect.forEach(keys, (key) =>
+          Effect.flatMap(ServiceClient, (client) => client.stop()).pipe(
+            Effect.map(({ _tag }) => assert.strictEqual(_tag, "Stopped")),
+            Effect.provide(Layer.fresh(ServiceClient.layer({ ...kit.spec, ...key })))
+          )
+        )
+      })
+    )
+  )
+})
+
+describe("the harness", () => {
+  it.live("fails a test that leaves a process behind, and ends that process", () =>
+    Effect.gen(function*() {
+      let left: ChildProcess | undefined
+      const exit = yield* Effect.gen(function*() {
+        const kit = yield* Testkit
+        left = spawn("sleep", ["60"], { cwd: kit.paths.directory, stdio: "ignore" })
+      }).pipe(Effect.provide(Testkit.layer(fixture)), Effect.exit)
+      assert.strictEqual(exit._tag, "Failure")
+      assert.include(JSON.stringify(exit), "Processes were left")
+      assert.include(JSON.stringify(exit), "sleep 60")
+      assert.strictEqual(left?.signalCode, "SIGKILL")
+    })
   )
 })

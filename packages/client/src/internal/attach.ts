@@ -15,22 +15,30 @@ export interface Session {
 
 export type Attached =
   | { readonly _tag: "Attached"; readonly session: Session; readonly health: ServiceHealth }
-  /** Not that instance: nobody there, a stranger, or somebody who does not answer. */
-  | { readonly _tag: "Unreachable"; readonly why: string }
+  /** Not that instance: nobody there, a stranger, or (`silent`) somebody who does not answer in time. */
+  | Unreachable
+
+export interface Unreachable {
+  readonly _tag: "Unreachable"
+  readonly why: string
+  readonly silent: boolean
+}
 
 /** DESIGN §7: a health request, and each round of the handshake. */
 export const healthTimeoutMs = 2000
 
-const unreachable = (why: string): Attached => ({ _tag: "Unreachable", why })
+const unreachable = (why: string, silent = false): Unreachable => ({ _tag: "Unreachable", why, silent })
 
-const explain = (outcome: Exchange): string => {
+const explain = (outcome: Exchange): Unreachable => {
   switch (outcome._tag) {
     case "Refused":
-      return "nobody listens there"
+      return unreachable("nobody listens there")
+    case "Silent":
+      return unreachable("it does not answer", true)
     case "Lost":
-      return outcome.why
+      return unreachable(outcome.why)
     case "Answer":
-      return `it answered ${outcome.status}`
+      return unreachable(`it answered ${outcome.status}`)
   }
 }
 
@@ -47,7 +55,7 @@ export const attach = async (registration: Registration, secret: Credential.Secr
     exchange({ host, port, method: "POST", path: "/service/session", body, timeoutMs: healthTimeoutMs })
   const clientNonce = Credential.random()
   const first = await post({ clientNonce, instanceID })
-  if (first._tag !== "Answer" || first.status !== 200) return unreachable(explain(first))
+  if (first._tag !== "Answer" || first.status !== 200) return explain(first)
   const serverNonce = field(first.body, "serverNonce")
   const theirs = field(first.body, "proof")
   if (!Credential.isNonce(serverNonce) || typeof theirs !== "string")
@@ -57,7 +65,7 @@ export const attach = async (registration: Registration, secret: Credential.Secr
     return unreachable("another program listens there")
   }
   const second = await post({ clientNonce, serverNonce, proof: Credential.prove(secret, "client", challenge) })
-  if (second._tag !== "Answer" || second.status !== 200) return unreachable(explain(second))
+  if (second._tag !== "Answer" || second.status !== 200) return explain(second)
   const token = field(second.body, "token")
   const health = healthOf(field(second.body, "health"))
   if (typeof token !== "string" || health === undefined) return unreachable("it speaks another protocol")
@@ -74,10 +82,16 @@ export const ask = (session: Session, options: Pick<ExchangeOptions, "method" | 
     timeoutMs: healthTimeoutMs
   })
 
-/** Health through a session we have; `undefined` when the session is of no use any more. */
-export const health = async (session: Session): Promise<ServiceHealth | string> => {
+/**
+ * Health through a session we have. `Expired`: the service knows the token no more, so a new proof is worth a try;
+ * anything else would meet the same silence again.
+ */
+export const health = async (session: Session): Promise<Attached | { readonly _tag: "Expired" }> => {
   const answer = await ask(session, { method: "GET", path: "/service/health" })
+  if (answer._tag === "Answer" && answer.status === 401) return { _tag: "Expired" }
   if (answer._tag !== "Answer" || answer.status !== 200) return explain(answer)
   const found = healthOf(answer.body)
-  return found !== undefined && found.instanceID === session.registration.instanceID ? found : "it is another instance"
+  return found !== undefined && found.instanceID === session.registration.instanceID
+    ? { _tag: "Attached", session, health: found }
+    : unreachable("it is another instance")
 }

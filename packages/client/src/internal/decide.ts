@@ -14,6 +14,8 @@ export type Found =
       readonly owner: IdentityState
       readonly note: OwnerNote | undefined
       readonly why: string
+      /** It did not answer in time: busy, frozen, or asleep. */
+      readonly silent: boolean
     }
   | {
       readonly _tag: "Reachable"

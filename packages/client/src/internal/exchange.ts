@@ -8,7 +8,9 @@ export type Exchange =
   | { readonly _tag: "Answer"; readonly status: number; readonly body: unknown }
   /** Nobody listens there. */
   | { readonly _tag: "Refused" }
-  /** Whoever listens said nothing sensible, or not in time. */
+  /** Whoever listens did not answer in time. */
+  | { readonly _tag: "Silent" }
+  /** Whoever listens said nothing sensible. */
   | { readonly _tag: "Lost"; readonly why: string }
 
 export interface ExchangeOptions {
@@ -45,7 +47,7 @@ export const exchange = (options: ExchangeOptions): Promise<Exchange> =>
       resolve(outcome)
     }
     const timer = setTimeout(
-      () => settle({ _tag: "Lost", why: `no answer within ${options.timeoutMs} ms` }),
+      () => settle({ _tag: "Silent" }),
       options.timeoutMs
     )
     request.on("error", (error: NodeJS.ErrnoException) =>

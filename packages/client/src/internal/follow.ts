@@ -29,14 +29,17 @@ export const hush = (silence: Silence | undefined, found: Found, now: number): S
     ? { misses: (silence?.misses ?? 0) + 1, since: silence?.since ?? now }
     : undefined
 
-/** The state to show: busy is not dead, and only a long silence is unresponsive. */
-export const shown = (found: Found, silence: Silence | undefined, now: number): ServiceState => {
-  const state = stateOf(found)
-  return silence !== undefined &&
-    silence.misses >= unresponsiveAfter.misses &&
-    now - silence.since >= unresponsiveAfter.ms
-    ? { ...state, status: { type: "unresponsive" } }
-    : state
+/**
+ * The state to show, given what was shown before: busy is not dead, so an owner that merely did not answer in time stays
+ * what it was, until its silence has lasted.
+ */
+export const shown = (found: Found, silence: Silence | undefined, now: number, before: ServiceState): ServiceState => {
+  if (silence !== undefined && silence.misses >= unresponsiveAfter.misses && now - silence.since >= unresponsiveAfter.ms) {
+    return { ...stateOf(found), status: { type: "unresponsive" } }
+  }
+  const busy =
+    found._tag === "Unreachable" && found.silent && found.registration.instanceID === before.registration?.instanceID
+  return busy ? before : stateOf(found)
 }
 
 const monotonicMs = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
@@ -44,7 +47,7 @@ const monotonicMs = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos
 /** Looks again and again: soon while something is about to change, now and then while all is well. */
 export const watch = (
   discovery: Discovery["Service"],
-  set: (state: ServiceState, found: Found) => Effect.Effect<void>
+  set: (next: (before: ServiceState) => ServiceState) => Effect.Effect<void>
 ): Effect.Effect<never> =>
   Effect.gen(function* () {
     let silence: Silence | undefined
@@ -54,7 +57,7 @@ export const watch = (
       )
       const now = yield* monotonicMs
       silence = hush(silence, found, now)
-      yield* set(shown(found, silence, now), found)
+      yield* set((before) => shown(found, silence, now, before))
       const steady =
         found._tag === "Reachable" && (found.health.status.type === "ready" || found.health.status.type === "failed")
       if (found._tag === "Reachable") {
@@ -68,7 +71,7 @@ export const watch = (
 const events = (
   session: Session,
   found: Extract<Found, { readonly _tag: "Reachable" }>,
-  set: (state: ServiceState, found: Found) => Effect.Effect<void>
+  set: (next: (before: ServiceState) => ServiceState) => Effect.Effect<void>
 ): Effect.Effect<void> =>
   Stream.callback<string>((queue) =>
     Effect.acquireRelease(
@@ -98,8 +101,7 @@ const events = (
     Stream.runForEach((line) => {
       const health = line.startsWith("data: ") ? healthOf(parse(line.slice(6))) : undefined
       if (health === undefined) return Effect.void
-      const next: Found = { ...found, health }
-      return set(stateOf(next), next)
+      return set(() => stateOf({ ...found, health }))
     })
   )
 
