@@ -18,7 +18,9 @@ export default defineConfig({
       "packages/client",
       "packages/testkit",
       "examples/minimal",
-      "examples/codesearch"
+      "examples/codesearch",
+      "examples/consumer",
+      "scripts"
     ].map(project)
   }
 })

@@ -11,13 +11,14 @@ import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Runtime from "effect/Runtime"
 import * as Schema from "effect/Schema"
 import { DirectoryUnusable } from "./ClientError.ts"
 import { runInForeground } from "./internal/foreground.ts"
 import { logEnd } from "./internal/logEnd.ts"
 import { type Look, look } from "./internal/look.ts"
-import { resolvePaths, ServiceClient, type StopOutcome } from "./ServiceClient.ts"
+import { type Access, resolvePaths, ServiceClient, type StopOutcome } from "./ServiceClient.ts"
 import type { ServiceState } from "./ServiceState.ts"
 import * as StatusLine from "./StatusLine.ts"
 import * as StatusText from "./StatusText.ts"
@@ -57,7 +58,7 @@ export class CommandFailed extends ServiceError<CommandFailed>()("CommandFailed"
  */
 export const make = (spec: ServiceSpec): Command.Command<"service", {}, {}, CommandFailed, Command.Environment> => {
   const title = titleOf(spec)
-  const withClient = <A, R>(access: "observe" | "launch", effect: Effect.Effect<A, CommandFailed, R | ServiceClient>) =>
+  const withClient = <A, R>(access: Access, effect: Effect.Effect<A, CommandFailed, R | ServiceClient>) =>
     Effect.andThen(checkFiles(spec), effect).pipe(Effect.provide(ServiceClient.layer(spec, { access })))
 
   const status = Command.make(
@@ -86,16 +87,21 @@ export const make = (spec: ServiceSpec): Command.Command<"service", {}, {}, Comm
 
   const stop = Command.make("stop", {}, () =>
     withClient(
-      "observe",
-      Effect.flatMap(ServiceClient, (service) => Effect.flatMap(service.stop(), report))
+      "attach",
+      Effect.gen(function*() {
+        const service = yield* ServiceClient
+        yield* report(yield* service.stop().pipe(saying(`Stopping ${title}…`)))
+      })
     )
   ).pipe(Command.withDescription("Stop the background service"))
 
   const restart = Command.make("restart", {}, () =>
     withClient(
       "launch",
-      Effect.gen(function* () {
+      Effect.gen(function*() {
         const service = yield* ServiceClient
+        const stopped = yield* service.stop().pipe(saying(`Stopping ${title}…`))
+        if (stopped._tag !== "Stopped" && stopped._tag !== "NotRunning") return yield* report(stopped)
         const outcome = yield* service.restart().pipe(StatusLine.during(spec), Effect.mapError(toFailure))
         if (outcome._tag !== "Restarted") return yield* report(outcome)
         yield* Console.log(outcome.sentence)
@@ -169,18 +175,38 @@ const sentenceOf = (state: ServiceState, spec: ServiceSpec): string => {
   }
 }
 
-interface Failure {
+/**
+ * An error that has its words.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Failure {
   readonly message: string
   readonly action: string
   readonly [Runtime.errorExitCode]?: number
 }
 
-const toFailure = (error: Failure): CommandFailed =>
+/**
+ * Any error with words as a `CommandFailed`, with the exit code it carries.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const toFailure = (error: Failure): CommandFailed =>
   new CommandFailed({
     code: error[Runtime.errorExitCode] ?? ExitCode.unavailable,
     message: error.message,
     action: error.action
   })
+
+/** Says what is waited for, once it is noticeable that something is. */
+const saying =
+  (text: string) =>
+  <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.flatMap(Effect.forkChild(Effect.delay(Console.error(text), "500 millis")), (said) =>
+      Effect.ensuring(self, Fiber.interrupt(said))
+    )
 
 const report = (outcome: StopOutcome): Effect.Effect<void, CommandFailed> =>
   outcome._tag === "Stopped" || outcome._tag === "NotRunning"

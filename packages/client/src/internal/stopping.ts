@@ -79,9 +79,12 @@ export const stop = (
     const title = titleOf(spec)
     const found = yield* discovery.look
     yield* publish(found)
-    if (found._tag === "Missing" && found.holder === undefined) return outcome("NotRunning", `${title} is not running.`)
-    if (found._tag === "Unreachable" && found.owner === "dead") return outcome("NotRunning", `${title} is not running.`)
-    const note = found._tag === "Missing" ? found.holder : found.note
+    // an owner that has not registered yet, or whose registration was removed, is known by its note alone
+    const holder = OwnerNote.living(paths.owner, paths.lock)
+    if (found._tag !== "Reachable" && holder === undefined && !mayLive(found)) {
+      return outcome("NotRunning", `${title} is not running.`)
+    }
+    const note = holder ?? (found._tag === "Missing" ? undefined : found.note)
     const pid = note?.pid ?? (found._tag === "Unreachable" ? found.registration.pid : undefined)
     if (found._tag === "Reachable") {
       const deadline = yield* askToStop(found.session)
@@ -106,6 +109,9 @@ export const stop = (
     }
     return outcome("StillRunning", `${title} (PID ${note.pid}) is still running.`, note.pid)
   })
+
+/** Somebody is registered whose process cannot be proved dead. */
+const mayLive = (found: Found): boolean => found._tag === "Unreachable" && found.owner !== "dead"
 
 /** The note is still the one that was looked at: another owner is not ours to signal. */
 const sameOwner = (paths: ServicePaths, note: OwnerNote.OwnerNote): boolean =>

@@ -1,0 +1,4 @@
+import { runDaemon } from "@holdfast/lifecycle/daemon"
+import { codesearch } from "./service.ts"
+
+await runDaemon(codesearch, () => import("./application.ts"))

@@ -1,0 +1,11 @@
+#!/usr/bin/env node
+/** The command line. What stands in the way of loading it is said in one line, too. */
+try {
+  const { main } = await import("./commands.ts")
+  main()
+} catch (error) {
+  const { action, message, name } = error as { readonly name?: string; readonly message?: string; readonly action?: string }
+  if (name !== "InvalidKey") throw error
+  console.error(`codesearch: ${message} ${action}`)
+  process.exitCode = 64
+}

@@ -1,0 +1,60 @@
+/** Runs the command line as a person would: a process of its own, a state directory of its own. */
+import { spawn } from "node:child_process"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { fileURLToPath } from "node:url"
+
+export const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
+
+export interface Ran {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface Here {
+  readonly state: string
+  readonly tree: string
+  readonly run: (args: ReadonlyArray<string>, options?: RunOptions) => Promise<Ran>
+}
+
+export interface RunOptions {
+  readonly environment?: Record<string, string>
+  readonly cwd?: string
+  /** Another program in front, such as `setpriv`. */
+  readonly before?: ReadonlyArray<string>
+}
+
+const run = (state: string, cwd: string) => (args: ReadonlyArray<string>, options: RunOptions = {}): Promise<Ran> =>
+  new Promise((resolve, reject) => {
+    const [command, ...rest] = [...(options.before ?? []), process.execPath, main, ...args]
+    const child = spawn(command!, rest, {
+      cwd: options.cwd ?? cwd,
+      env: { PATH: process.env["PATH"], HOME: process.env["HOME"], CODESEARCH_STATE_DIR: state, ...options.environment },
+      stdio: ["ignore", "pipe", "pipe"]
+    })
+    let [stdout, stderr] = ["", ""]
+    child.stdout.on("data", (data) => (stdout += data))
+    child.stderr.on("data", (data) => (stderr += data))
+    child.on("error", reject)
+    child.on("close", (code) => resolve({ code, stdout, stderr }))
+  })
+
+/** A fresh tree and state directory; the service that ran for them is stopped afterwards, and that is checked. */
+export const inFreshPlace = async (files: Record<string, string>, test: (here: Here) => Promise<void>): Promise<void> => {
+  const root = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "codesearch-")))
+  const [state, tree] = [path.join(root, "state"), path.join(root, "tree")]
+  for (const [name, text] of Object.entries(files)) {
+    fs.mkdirSync(path.dirname(path.join(tree, name)), { recursive: true })
+    fs.writeFileSync(path.join(tree, name), text)
+  }
+  const here: Here = { state, tree, run: run(state, tree) }
+  try {
+    await test(here)
+  } finally {
+    const stopped = await here.run(["service", "stop"])
+    fs.rmSync(root, { recursive: true, force: true })
+    if (stopped.code !== 0) throw new Error(`the service could not be stopped: ${stopped.stderr}`)
+  }
+}
