@@ -40,6 +40,8 @@ export interface StoreOptions<R = never> {
 export const transaction =
   (database: DatabaseSync): Writer =>
   (body) =>
+    // whatever the body threw is passed on as it is; `write` gives it words
+    // @effect-diagnostics-next-line unknownInEffectCatch:off
     Effect.try({ try: () => atomically(database, body), catch: (cause) => cause })
 
 const atomically = <A>(database: DatabaseSync, body: () => A): A => {

@@ -13,7 +13,11 @@ const IndexLive = Layer.unwrap(
   Effect.map(ServiceInstance, ({ paths, progress }) =>
     Index.layerWith({ directory: join(paths.directory, `${basename(paths.lock, ".lock")}.index`), progress })
   )
-).pipe(Layer.catchTag("IndexUnavailable", ({ action, message }) => Layer.effect(Index, new Application.BootFailed({ message, action }))))
+).pipe(
+  Layer.catchTag("IndexUnavailable", ({ action, message }) =>
+    Layer.effect(Index, new Application.BootFailed({ message, action }))
+  )
+)
 
 export default Application.make(HttpApiBuilder.layer(Api).pipe(Layer.provide(Handlers))).pipe(
   Application.provide(IndexLive)

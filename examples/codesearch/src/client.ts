@@ -16,7 +16,7 @@ const failed = (message: string, action: string) => new CommandFailed({ code: Ex
 
 /** The real path of a directory the caller named; anything else is said in one line. */
 export const directoryOf = (named: string): Effect.Effect<string, CommandFailed> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const path = yield* Effect.tryPromise({
       try: () => realpath(named),
       catch: (error) => usage(`Cannot read the directory ${named}: ${wordsFor((error as NodeJS.ErrnoException).code)}.`)
@@ -25,13 +25,14 @@ export const directoryOf = (named: string): Effect.Effect<string, CommandFailed>
     return found.isDirectory() ? path : yield* usage(`${named} is not a directory.`)
   })
 
-const usage = (message: string) => new CommandFailed({ code: ExitCode.usage, message, action: "Name a directory with --dir." })
+const usage = (message: string) =>
+  new CommandFailed({ code: ExitCode.usage, message, action: "Name a directory with --dir." })
 
 const wordsFor = (code: string | undefined): string =>
   code === "ENOENT" ? "it is not there" : code === "EACCES" ? "permission denied" : (code ?? "unknown error")
 
 /** Starts the service where needed, shows what it does meanwhile, and answers a client for its API. */
-export const connect = Effect.gen(function*() {
+export const connect = Effect.gen(function* () {
   const service = yield* ServiceClient
   yield* service.launch().pipe(StatusLine.during(codesearch), Effect.mapError(toFailure))
   return yield* HttpApiClient.makeWith(Api, { httpClient: service.http })
@@ -46,16 +47,23 @@ export const spoken = <A, R>(self: Effect.Effect<A, unknown, R>): Effect.Effect<
     const { action, message } = error as { readonly message?: unknown; readonly action?: unknown }
     return typeof message === "string" && typeof action === "string"
       ? Effect.fail(failed(message, action))
-      : Effect.fail(failed("The service gave an answer that this version does not understand.", "Run `codesearch service restart`."))
+      : Effect.fail(
+          failed(
+            "The service gave an answer that this version does not understand.",
+            "Run `codesearch service restart`."
+          )
+        )
   })
 
 /** Makes `directory` searchable: names it to the service and waits until it is read, telling how far it is. */
 export const indexed = (client: Client, directory: string, tell: (text: string) => void) =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const added = yield* client.add({ payload: { path: directory } })
     const settled = (root: Root) => root.state === "watching" || root.state === "failed"
     const root = settled(added) ? added : yield* wait(client, directory, settled, tell)
-    return root.state === "failed" ? yield* failed(root.message ?? `${root.path} cannot be read.`, "Name another directory with --dir.") : root
+    return root.state === "failed"
+      ? yield* failed(root.message ?? `${root.path} cannot be read.`, "Name another directory with --dir.")
+      : root
   })
 
 const wait = (client: Client, directory: string, settled: (root: Root) => boolean, tell: (text: string) => void) =>
@@ -75,4 +83,8 @@ const wait = (client: Client, directory: string, settled: (root: Root) => boolea
   )
 
 const progressOf = ({ indexed: done, path, state, total }: Root): string =>
-  state === "scanning" ? `Listing the files of ${path}…` : state === "indexing" ? `Indexing ${path}: ${done} of ${total} files…` : ""
+  state === "scanning"
+    ? `Listing the files of ${path}…`
+    : state === "indexing"
+      ? `Indexing ${path}: ${done} of ${total} files…`
+      : ""

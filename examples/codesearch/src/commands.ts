@@ -28,35 +28,54 @@ const tell = (text: string): void => {
 const search = Command.make(
   "search",
   {
-    query: Argument.String("query").pipe(Argument.withDescription("The text to find, as it is; upper and lower case are the same")),
-    dir: Flag.String("dir").pipe(Flag.withDescription("The directory to search (default: the current one)"), Flag.optional),
+    query: Argument.String("query").pipe(
+      Argument.withDescription("The text to find, as it is; upper and lower case are the same")
+    ),
+    dir: Flag.String("dir").pipe(
+      Flag.withDescription("The directory to search (default: the current one)"),
+      Flag.optional
+    ),
     limit: Flag.Int("limit").pipe(Flag.withDescription("At most this many lines, 1 to 1000"), Flag.withDefault(50)),
     json: Flag.Boolean("json").pipe(Flag.withDescription("Print one JSON array"), Flag.withDefault(false))
   },
-  Effect.fnUntraced(function*({ dir, json, limit, query }) {
+  Effect.fnUntraced(function* ({ dir, json, limit, query }) {
     if (limit < 1 || limit > 1000) {
-      return yield* new ServiceCommand.CommandFailed({ code: ExitCode.usage, message: `--limit ${limit} is out of range.`, action: "Use 1 to 1000." })
+      return yield* new ServiceCommand.CommandFailed({
+        code: ExitCode.usage,
+        message: `--limit ${limit} is out of range.`,
+        action: "Use 1 to 1000."
+      })
     }
     if (query === "" || query.length > 256) {
-      return yield* new ServiceCommand.CommandFailed({ code: ExitCode.usage, message: "The text to find has no or more than 256 characters.", action: "Shorten it." })
+      return yield* new ServiceCommand.CommandFailed({
+        code: ExitCode.usage,
+        message: "The text to find has no or more than 256 characters.",
+        action: "Shorten it."
+      })
     }
     const directory = yield* directoryOf(Option.getOrElse(dir, () => process.cwd()))
-    const hits = yield* Effect.gen(function*() {
+    const hits = yield* Effect.gen(function* () {
       const client = yield* connect
       yield* indexed(client, directory, tell)
       return yield* client.search({ query: { q: query, dir: directory, limit } })
     }).pipe(spoken, Effect.provide(ServiceClient.layer(codesearch)))
     if (json) return yield* Console.log(JSON.stringify(hits))
     for (const hit of hits) yield* Console.log(print(hit, { cwd: process.cwd(), color }))
-    if (hits.length === 0) yield* nothing(query, directory)
+    if (hits.length === 0) return yield* nothing(query, directory)
   })
 ).pipe(Command.withDescription("Find lines that contain a text"))
 
 /** As with grep: no line is an answer, told by the exit code. */
 const nothing = (query: string, directory: string) =>
-  new ServiceCommand.CommandFailed({ code: ExitCode.no, message: `No line in ${directory} contains ${JSON.stringify(query)}.`, action: "" })
+  new ServiceCommand.CommandFailed({
+    code: ExitCode.no,
+    message: `No line in ${directory} contains ${JSON.stringify(query)}.`,
+    action: ""
+  })
 
-const root = Command.make("codesearch", {}, () => tour(tell, color).pipe(Effect.provide(ServiceClient.layer(codesearch)))).pipe(
+const root = Command.make("codesearch", {}, () =>
+  tour(tell, color).pipe(Effect.provide(ServiceClient.layer(codesearch)))
+).pipe(
   Command.withDescription("Search source trees from one index that all terminals share"),
   Command.withSubcommands([search, ServiceCommand.make(codesearch)])
 )

@@ -4,7 +4,11 @@ try {
   const { main } = await import("./commands.ts")
   main()
 } catch (error) {
-  const { action, message, name } = error as { readonly name?: string; readonly message?: string; readonly action?: string }
+  const { action, message, name } = error as {
+    readonly name?: string
+    readonly message?: string
+    readonly action?: string
+  }
   if (name !== "InvalidKey") throw error
   console.error(`codesearch: ${message} ${action}`)
   process.exitCode = 64

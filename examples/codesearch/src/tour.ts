@@ -11,9 +11,11 @@ import { codesearch } from "./service.ts"
 const samples = ["ManagedService", "export const", "function", "import ", "the "]
 
 export const tour = (tell: (text: string) => void, color: boolean) =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const directory = yield* directoryOf(process.cwd())
-    yield* Console.log("CodeSearch keeps one index of your source trees in a background service that all terminals share.")
+    yield* Console.log(
+      "CodeSearch keeps one index of your source trees in a background service that all terminals share."
+    )
     yield* Console.log(`Indexing ${directory}…`)
     const client = yield* connect
     const root = yield* indexed(client, directory, tell)

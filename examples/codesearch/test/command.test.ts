@@ -15,7 +15,11 @@ const statusOf = async (here: Here) => {
   const { code, stdout } = await here.run(["service", "status", "--json"])
   assert.strictEqual(code, 0)
   assert.strictEqual(stdout.trim().split("\n").length, 1)
-  return JSON.parse(stdout) as { readonly status: { readonly type: string; readonly progress?: string }; readonly registration: { readonly pid: number } | null; readonly health: unknown }
+  return JSON.parse(stdout) as {
+    readonly status: { readonly type: string; readonly progress?: string }
+    readonly registration: { readonly pid: number } | null
+    readonly health: unknown
+  }
 }
 
 describe("codesearch", () => {
@@ -31,18 +35,41 @@ describe("codesearch", () => {
       const stays = await statusOf(here)
       assert.strictEqual(stays.status.type, "ready")
       assert.strictEqual((await here.run(["service", "stop"])).stdout, "CodeSearch stopped.\n")
-      assert.deepStrictEqual(await statusOf(here), { status: { type: "missing" }, registration: null, health: null } as never)
+      assert.deepStrictEqual(await statusOf(here), {
+        status: { type: "missing" },
+        registration: null,
+        health: null
+      } as never)
     }))
 
   it("search prints file:line: text from the shared index, skips what .gitignore excludes, and shows what it waits for", () =>
     inFreshPlace(files, async (here) => {
       const found = await here.run(["search", "heldlock"])
-      assert.deepStrictEqual(found.stdout.trim().split("\n"), ["src/lock.ts:2: export const HeldLock = 1", "src/other.ts:1: import { HeldLock } from './lock.ts'"])
+      assert.deepStrictEqual(found.stdout.trim().split("\n"), [
+        "src/lock.ts:2: export const HeldLock = 1",
+        "src/other.ts:1: import { HeldLock } from './lock.ts'"
+      ])
       assert.include(found.stderr, "Starting background service…")
       assert.match(found.stderr, /(Listing the files of|Indexing) /)
-      const json = await here.run(["search", "HeldLock", "--dir", path.join(here.tree, "src"), "--limit", "1", "--json"])
-      const hits = JSON.parse(json.stdout) as ReadonlyArray<{ readonly file: string; readonly line: number; readonly text: string }>
-      assert.deepInclude(hits[0], { file: path.join(here.tree, "src/lock.ts"), line: 2, text: "export const HeldLock = 1" })
+      const json = await here.run([
+        "search",
+        "HeldLock",
+        "--dir",
+        path.join(here.tree, "src"),
+        "--limit",
+        "1",
+        "--json"
+      ])
+      const hits = JSON.parse(json.stdout) as ReadonlyArray<{
+        readonly file: string
+        readonly line: number
+        readonly text: string
+      }>
+      assert.deepInclude(hits[0], {
+        file: path.join(here.tree, "src/lock.ts"),
+        line: 2,
+        text: "export const HeldLock = 1"
+      })
       assert.lengthOf(hits, 1)
       assert.strictEqual(json.stderr, "")
       const none = await here.run(["search", "nowhere to be found"])
@@ -61,7 +88,9 @@ describe("codesearch", () => {
     }))
 
   it("a boot on a known big tree is starting with progress, and every look at it is answered", () => {
-    const big = Object.fromEntries(Array.from({ length: 4000 }, (_, n) => [`d${n % 40}/f${n}.ts`, `export const value${n} = ${n}\n`.repeat(40)]))
+    const big = Object.fromEntries(
+      Array.from({ length: 4000 }, (_, n) => [`d${n % 40}/f${n}.ts`, `export const value${n} = ${n}\n`.repeat(40)])
+    )
     return inFreshPlace(big, async (here) => {
       assert.strictEqual((await here.run(["search", "value7 "])).code, 0)
       assert.strictEqual((await here.run(["service", "stop"])).code, 0)
@@ -73,7 +102,10 @@ describe("codesearch", () => {
         if (state.registration !== null) seen.push(`${state.status.type} ${state.status.progress ?? ""}`)
         state = await statusOf(here)
       }
-      assert.isTrue(seen.some((line) => /^starting Reading [\d,]+ of 4,000 files in tree…$/.test(line)), seen.join("\n"))
+      assert.isTrue(
+        seen.some((line) => /^starting Reading [\d,]+ of 4,000 files in tree…$/.test(line)),
+        seen.join("\n")
+      )
       assert.deepStrictEqual([...new Set(seen.map((line) => line.split(" ")[0]))], ["starting"])
       const started = await starting
       assert.match(started.stdout, /^CodeSearch v0\.1\.0 is ready \(PID \d+\)\.\n$/)
@@ -83,7 +115,11 @@ describe("codesearch", () => {
 
   it("status and logs start nothing and create nothing", () =>
     inFreshPlace(files, async (here) => {
-      for (const args of [["service", "status"], ["service", "status", "--json"], ["service", "logs"]]) {
+      for (const args of [
+        ["service", "status"],
+        ["service", "status", "--json"],
+        ["service", "logs"]
+      ]) {
         const ran = await here.run(args)
         assert.strictEqual(ran.code, 0, ran.stderr)
         assert.isFalse(fs.existsSync(here.state), args.join(" "))
@@ -145,14 +181,34 @@ describe("bad input gives one clear line, a documented exit code, and changes no
 
   const asNobody = ["setpriv", "--reuid", "12345", "--clear-groups"]
   const table: ReadonlyArray<Bad> = [
-    { what: "an unknown flag", args: ["search", "x", "--frobnicate"], code: 1, line: /Unrecognized flag: --frobnicate/ },
+    {
+      what: "an unknown flag",
+      args: ["search", "x", "--frobnicate"],
+      code: 1,
+      line: /Unrecognized flag: --frobnicate/
+    },
     { what: "an unknown command", args: ["service", "frobnicate"], code: 1, line: /Unknown subcommand "frobnicate"/ },
     { what: "no query", args: ["search"], code: 1, line: /query/ },
-    { what: "an empty query", args: ["search", ""], code: 64, line: /The text to find has no or more than 256 characters/ },
+    {
+      what: "an empty query",
+      args: ["search", ""],
+      code: 64,
+      line: /The text to find has no or more than 256 characters/
+    },
     { what: "a limit of 0", args: ["search", "x", "--limit", "0"], code: 64, line: /--limit 0 is out of range/ },
     { what: "a limit that is no number", args: ["search", "x", "--limit", "many"], code: 1, line: /limit/ },
-    { what: "a directory that is not there", args: ["search", "x", "--dir", "/no/such/place"], code: 64, line: /Cannot read the directory \/no\/such\/place: it is not there/ },
-    { what: "a file in place of a directory", args: ["search", "x", "--dir", "src/lock.ts"], code: 64, line: /src\/lock\.ts is not a directory/ },
+    {
+      what: "a directory that is not there",
+      args: ["search", "x", "--dir", "/no/such/place"],
+      code: 64,
+      line: /Cannot read the directory \/no\/such\/place: it is not there/
+    },
+    {
+      what: "a file in place of a directory",
+      args: ["search", "x", "--dir", "src/lock.ts"],
+      code: 64,
+      line: /src\/lock\.ts is not a directory/
+    },
     {
       what: "a state directory that is a file",
       args: ["search", "x"],

@@ -26,23 +26,33 @@ export interface RunOptions {
   readonly before?: ReadonlyArray<string>
 }
 
-const run = (state: string, cwd: string) => (args: ReadonlyArray<string>, options: RunOptions = {}): Promise<Ran> =>
-  new Promise((resolve, reject) => {
-    const [command, ...rest] = [...(options.before ?? []), process.execPath, main, ...args]
-    const child = spawn(command!, rest, {
-      cwd: options.cwd ?? cwd,
-      env: { PATH: process.env["PATH"], HOME: process.env["HOME"], CODESEARCH_STATE_DIR: state, ...options.environment },
-      stdio: ["ignore", "pipe", "pipe"]
+const run =
+  (state: string, cwd: string) =>
+  (args: ReadonlyArray<string>, options: RunOptions = {}): Promise<Ran> =>
+    new Promise((resolve, reject) => {
+      const [command, ...rest] = [...(options.before ?? []), process.execPath, main, ...args]
+      const child = spawn(command!, rest, {
+        cwd: options.cwd ?? cwd,
+        env: {
+          PATH: process.env["PATH"],
+          HOME: process.env["HOME"],
+          CODESEARCH_STATE_DIR: state,
+          ...options.environment
+        },
+        stdio: ["ignore", "pipe", "pipe"]
+      })
+      let [stdout, stderr] = ["", ""]
+      child.stdout.on("data", (data) => (stdout += data))
+      child.stderr.on("data", (data) => (stderr += data))
+      child.on("error", reject)
+      child.on("close", (code) => resolve({ code, stdout, stderr }))
     })
-    let [stdout, stderr] = ["", ""]
-    child.stdout.on("data", (data) => (stdout += data))
-    child.stderr.on("data", (data) => (stderr += data))
-    child.on("error", reject)
-    child.on("close", (code) => resolve({ code, stdout, stderr }))
-  })
 
 /** A fresh tree and state directory; the service that ran for them is stopped afterwards, and that is checked. */
-export const inFreshPlace = async (files: Record<string, string>, test: (here: Here) => Promise<void>): Promise<void> => {
+export const inFreshPlace = async (
+  files: Record<string, string>,
+  test: (here: Here) => Promise<void>
+): Promise<void> => {
   const root = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "codesearch-")))
   const [state, tree] = [path.join(root, "state"), path.join(root, "tree")]
   for (const [name, text] of Object.entries(files)) {
@@ -50,11 +60,15 @@ export const inFreshPlace = async (files: Record<string, string>, test: (here: H
     fs.writeFileSync(path.join(tree, name), text)
   }
   const here: Here = { state, tree, run: run(state, tree) }
-  try {
-    await test(here)
-  } finally {
+  const clean = async () => {
     const stopped = await here.run(["service", "stop"])
     fs.rmSync(root, { recursive: true, force: true })
-    if (stopped.code !== 0) throw new Error(`the service could not be stopped: ${stopped.stderr}`)
+    return stopped
   }
+  await test(here).catch(async (error: unknown) => {
+    await clean()
+    throw error
+  })
+  const stopped = await clean()
+  if (stopped.code !== 0) throw new Error(`the service could not be stopped: ${stopped.stderr}`)
 }

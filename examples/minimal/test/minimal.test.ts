@@ -15,16 +15,32 @@ const inReadme = (): ReadonlyArray<{ readonly name: string; readonly text: strin
     block!
       .split(/^\/\/ (?=\S+\.ts$)/m)
       .filter((part) => part.trim() !== "")
-      .map((part) => ({ name: part.slice(0, part.indexOf("\n")), text: `${part.slice(part.indexOf("\n") + 1).trim()}\n` }))
+      .map((part) => ({
+        name: part.slice(0, part.indexOf("\n")),
+        text: `${part.slice(part.indexOf("\n") + 1).trim()}\n`
+      }))
   )
 
 const codeLines = (names: ReadonlyArray<string>) =>
-  names.map((name) => fs.readFileSync(here(`../src/${name}`), "utf8").trim().split("\n").length).reduce((sum, lines) => sum + lines, 0)
+  names
+    .map(
+      (name) =>
+        fs
+          .readFileSync(here(`../src/${name}`), "utf8")
+          .trim()
+          .split("\n").length
+    )
+    .reduce((sum, lines) => sum + lines, 0)
 
 describe("the README", () => {
   it("shows the minimal example as it is", () => {
     const shown = inReadme()
-    assert.deepStrictEqual(shown.map(({ name }) => name).sort(), ["application.ts", "client.ts", "daemon.ts", "service.ts"])
+    assert.deepStrictEqual(shown.map(({ name }) => name).sort(), [
+      "application.ts",
+      "client.ts",
+      "daemon.ts",
+      "service.ts"
+    ])
     for (const { name, text } of shown) assert.strictEqual(text, fs.readFileSync(here(`../src/${name}`), "utf8"), name)
   })
 
@@ -41,7 +57,8 @@ describe("the README", () => {
         encoding: "utf8"
       })
     try {
-      for (const _ of ["starts", "attaches"]) assert.deepInclude(run("client.ts"), { status: 0, stdout: "hello\n", stderr: "" })
+      for (const _ of ["starts", "attaches"])
+        assert.deepInclude(run("client.ts"), { status: 0, stdout: "hello\n", stderr: "" })
       assert.match(run("cli.ts", "service", "status").stdout, /^hello v1\.0\.0 is ready\. \(PID \d+\)\n$/)
     } finally {
       assert.strictEqual(run("cli.ts", "service", "stop").stdout, "hello stopped.\n")

@@ -88,7 +88,7 @@ export const make = (spec: ServiceSpec): Command.Command<"service", {}, {}, Comm
   const stop = Command.make("stop", {}, () =>
     withClient(
       "attach",
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const service = yield* ServiceClient
         yield* report(yield* service.stop().pipe(saying(`Stopping ${title}…`)))
       })
@@ -98,7 +98,7 @@ export const make = (spec: ServiceSpec): Command.Command<"service", {}, {}, Comm
   const restart = Command.make("restart", {}, () =>
     withClient(
       "launch",
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const service = yield* ServiceClient
         const stopped = yield* service.stop().pipe(saying(`Stopping ${title}…`))
         if (stopped._tag !== "Stopped" && stopped._tag !== "NotRunning") return yield* report(stopped)

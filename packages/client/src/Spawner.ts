@@ -12,7 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
-import { DirectoryUnusable, fromProblem } from "./ClientError.ts"
+import { type DirectoryUnusable, fromProblem } from "./ClientError.ts"
 import { type ContenderEvent as Heard, start } from "./internal/contender.ts"
 
 /**

@@ -37,12 +37,14 @@ const law = (
   )
 })
 
-const broken = (number: number, message: string) => new LawBroken({ message: `Law ${number} is broken: ${message}`, action: "" })
+const broken = (number: number, message: string) =>
+  new LawBroken({ message: `Law ${number} is broken: ${message}`, action: "" })
 
 const expect = (number: number, holds: boolean, message: string): Effect.Effect<void, LawBroken> =>
   holds ? Effect.void : Effect.fail(broken(number, message))
 
-const isReady = (kit: Testkit["Service"]) => kit.waitFor("the service is ready", (state) => state.status.type === "ready", { within: "45 seconds" })
+const isReady = (kit: Testkit["Service"]) =>
+  kit.waitFor("the service is ready", (state) => state.status.type === "ready", { within: "45 seconds" })
 
 const booted = (kit: Testkit["Service"], members: ReadonlyArray<Member>) =>
   members.filter((member) => kit.steps(member).includes("during-boot")).map(({ pid }) => pid)
@@ -59,7 +61,7 @@ const contenders = 10
  */
 export const all: ReadonlyArray<Law> = [
   law(1, "ten contenders: one process runs the application", (kit) =>
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       const members = yield* kit.swarm(contenders)
       yield* isReady(kit)
       const ran = booted(kit, members)
@@ -67,20 +69,27 @@ export const all: ReadonlyArray<Law> = [
     })
   ),
   law(3, "a loser never imports the application and is gone within 2 s", (kit) =>
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       yield* kit.swarm(1)
       const owner = yield* kit.owner
       const losers = yield* kit.swarm(contenders - 1)
       const ended = yield* Effect.forEach(losers, (loser) => loser.exited, { concurrency: "unbounded" }).pipe(
-        Effect.timeoutOrElse({ duration: "2 seconds", orElse: () => Effect.fail(broken(3, "losers were still there after 2 s")) })
+        Effect.timeoutOrElse({
+          duration: "2 seconds",
+          orElse: () => Effect.fail(broken(3, "losers were still there after 2 s"))
+        })
       )
-      yield* expect(3, ended.every(({ code }) => code === 0), `losers ended with ${ended.map(({ code }) => code).join(" ")}`)
+      yield* expect(
+        3,
+        ended.every(({ code }) => code === 0),
+        `losers ended with ${ended.map(({ code }) => code).join(" ")}`
+      )
       yield* expect(3, booted(kit, losers).length === 0, "a loser booted the application")
       yield* expect(3, (yield* kit.owner).pid === owner.pid, "the owner changed")
     })
   ),
   law(4, "a healthy owner is not displaced by contenders", (kit) =>
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       yield* kit.swarm(1)
       const { registration } = yield* isReady(kit)
       const losers = yield* kit.swarm(3)
@@ -90,22 +99,27 @@ export const all: ReadonlyArray<Law> = [
     })
   ),
   law(5, "a dead owner has a successor within a second of its lock being free", (kit) =>
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       yield* kit.swarm(1)
       const owner = yield* kit.owner
       yield* isReady(kit)
       yield* owner.kill
       yield* owner.exited
       const [successor] = yield* kit.swarm(1)
-      yield* kit.eventually("the successor has the lock", () => kit.steps(successor!), (steps) => steps.includes("after-lock"), {
-        within: "1 second"
-      })
+      yield* kit.eventually(
+        "the successor has the lock",
+        () => kit.steps(successor!),
+        (steps) => steps.includes("after-lock"),
+        {
+          within: "1 second"
+        }
+      )
       yield* isReady(kit)
       yield* expect(5, (yield* kit.owner).pid === successor!.pid, "somebody else owns the service")
     })
   ),
   law(10, "the secret is in no log and no process list", (kit) =>
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       yield* kit.swarm(1)
       yield* isReady(kit)
       const secret = fs.readFileSync(kit.paths.secret, "utf8").trim()

@@ -12,7 +12,7 @@ import { paths as pathsOf, type ServicePaths } from "@holdfast/lock/ServicePaths
 import type { Step } from "@holdfast/lock/step"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
@@ -94,9 +94,7 @@ export class Testkit extends Context.Service<
     Layer.unwrap(
       Effect.map(temporary, ({ directory, scratch }) => {
         const here: ServiceSpec = { ...spec, directory }
-        return Layer.effect(Testkit, make(here, pathsOf(here), scratch)).pipe(
-          Layer.provide(ServiceClient.layer(here))
-        )
+        return Layer.effect(Testkit, make(here, pathsOf(here), scratch)).pipe(Layer.provide(ServiceClient.layer(here)))
       })
     )
 }
@@ -153,7 +151,9 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
     children.length > 0 &&
     children.every(({ exitCode, signalCode }) => exitCode !== null || signalCode !== null) &&
     OwnerNote.living(paths.owner, paths.lock) === undefined
-  const wanted = Effect.suspend(() => (deserted() ? client.reconnect().pipe(Effect.andThen(client.state), Effect.orDie) : client.state))
+  const wanted = Effect.suspend(() =>
+    deserted() ? client.reconnect().pipe(Effect.andThen(client.state), Effect.orDie) : client.state
+  )
   const waitFor: Testkit["Service"]["waitFor"] = (sentence, condition, options) =>
     until(
       sentence,

@@ -11,14 +11,21 @@ import { setKnobs } from "./fixture/service.ts"
 import { boots, isReady, withKit } from "./withKit.ts"
 
 /** A client of its own, as another process would have. */
-const as = <A, E, R>(spec: ServiceSpec, use: (client: ServiceClient["Service"]) => Effect.Effect<A, E, R>, access: Access = "launch") =>
-  Effect.flatMap(ServiceClient, use).pipe(Effect.provide(Layer.fresh(ServiceClient.layer(spec, { access }))))
+const as = <A, E, R>(
+  spec: ServiceSpec,
+  use: (client: ServiceClient["Service"]) => Effect.Effect<A, E, R>,
+  access: Access = "launch"
+) => Effect.flatMap(ServiceClient, use).pipe(Effect.provide(Layer.fresh(ServiceClient.layer(spec, { access }))))
 
-const hello = (client: ServiceClient["Service"]) => Effect.flatMap(client.http.get("/hello"), (response) => response.text)
+const hello = (client: ServiceClient["Service"]) =>
+  Effect.flatMap(client.http.get("/hello"), (response) => response.text)
 
 const flaky = (kit: Testkit["Service"], failures: number): ServiceSpec => {
   fs.writeFileSync(`${kit.paths.directory}/failures`, String(failures))
-  return { ...kit.spec, entry: { command: process.execPath, args: [fileURLToPath(new URL("./fixture/flaky.ts", import.meta.url))] } }
+  return {
+    ...kit.spec,
+    entry: { command: process.execPath, args: [fileURLToPath(new URL("./fixture/flaky.ts", import.meta.url))] }
+  }
 }
 
 const starts = (kit: Testkit["Service"]): number => {
@@ -29,7 +36,7 @@ const starts = (kit: Testkit["Service"]): number => {
 describe("finding and starting", () => {
   it.live("a launch starts a service that is missing, and the next one attaches to it", () =>
     withKit({}, (kit) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const first = yield* kit.client.launch()
         const second = yield* as(kit.spec, (client) => client.launch())
         assert.deepStrictEqual(second, first)
@@ -40,12 +47,12 @@ describe("finding and starting", () => {
 
   it.live("an observer and its status start nothing, ever", () =>
     withKit({}, (kit) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const files = fs.readdirSync(kit.paths.directory)
         const states = yield* as(
           kit.spec,
           (client) =>
-            Effect.gen(function*() {
+            Effect.gen(function* () {
               const lost = yield* Effect.flip(client.http.get("/hello"))
               const late = yield* Effect.flip(client.ensure({ deadline: "1 second" }))
               return [(yield* client.state).status.type, lost._tag, late._tag]
@@ -61,7 +68,7 @@ describe("finding and starting", () => {
 
   it.live("the owner is killed: the next ensure is answered by a new instance, and the lock needed no cleaning", () =>
     withKit({}, (kit) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const first = yield* kit.client.launch()
         const owner = yield* kit.owner
         yield* owner.kill
@@ -74,7 +81,7 @@ describe("finding and starting", () => {
 
   it.live("a failing first spawn and a healthy second one succeed inside one ensure", () =>
     withKit({}, (kit) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const ready = yield* as(flaky(kit, 1), (client) => client.ensure())
         assert.deepStrictEqual(boots(kit), [ready.pid])
         assert.strictEqual(starts(kit), 2)
@@ -84,7 +91,7 @@ describe("finding and starting", () => {
 
   it.live("every spawn failing is an error that carries the last diagnostic, after three spawns", () =>
     withKit({}, (kit) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const error = yield* as(flaky(kit, 100), (client) => Effect.flip(client.ensure({ deadline: "3 seconds" })))
         assert.strictEqual(error._tag, "ServiceNotReady")
         assert.strictEqual(error.message, "Fixture did not become ready: Error: the disk said no (start 3)")
@@ -95,7 +102,7 @@ describe("finding and starting", () => {
 
   it.live("a launch whose contenders all end at once gives up with the first cause", () =>
     withKit({}, (kit) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const error = yield* as(flaky(kit, 100), (client) => Effect.flip(client.launch()))
         assert.strictEqual(error._tag, "ContenderUnusable")
         assert.include(error.message, "the disk said no (start 1)")
@@ -105,7 +112,7 @@ describe("finding and starting", () => {
 
   it.live("a serving holder short-circuits without a spawn", () =>
     withKit({}, (kit) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         yield* kit.client.launch()
         yield* as(flaky(kit, 0), (client) => client.ensure())
         assert.strictEqual(starts(kit), 0)
@@ -115,7 +122,7 @@ describe("finding and starting", () => {
 
   it.live("a command that does not exist is said at once", () =>
     withKit({}, (kit) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const spec = { ...kit.spec, entry: { command: "/no/such/program", args: [] } }
         const error = yield* as(spec, (client) => Effect.flip(client.reconnect()))
         assert.strictEqual(error._tag, "ContenderUnusable")
@@ -124,41 +131,49 @@ describe("finding and starting", () => {
     )
   )
 
-  it.live("a stranger that answers on the recorded port is never taken for the service, and the successor is found", () =>
-    withKit({}, (kit) =>
-      Effect.gen(function*() {
-        let received = ""
-        const stranger = net.createServer((socket) => {
-          socket.on("error", () => undefined)
-          socket.on("data", (data) => {
-            received += data.toString("latin1")
-            socket.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
+  it.live(
+    "a stranger that answers on the recorded port is never taken for the service, and the successor is found",
+    () =>
+      withKit({}, (kit) =>
+        Effect.gen(function* () {
+          let received = ""
+          const stranger = net.createServer((socket) => {
+            socket.on("error", () => undefined)
+            socket.on("data", (data) => {
+              received += data.toString("latin1")
+              socket.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
+            })
           })
+          yield* Effect.callback<void>((resume) => void stranger.listen(0, "127.0.0.1", () => resume(Effect.void)))
+          const first = yield* kit.client.launch()
+          const secret = fs.readFileSync(kit.paths.secret, "utf8").trim()
+          const owner = yield* kit.owner
+          yield* owner.kill
+          const { port } = stranger.address() as net.AddressInfo
+          const record = {
+            schema: 1,
+            instanceID: first.instanceID,
+            version: "1.0.0",
+            url: `http://127.0.0.1:${port}`,
+            pid: process.pid
+          }
+          fs.writeFileSync(kit.paths.registration, JSON.stringify(record))
+          assert.strictEqual((yield* kit.client.state).status.type, "unreachable")
+          const next = yield* kit.client.ensure()
+          assert.notStrictEqual(next.instanceID, first.instanceID)
+          assert.isNotEmpty(received)
+          assert.notInclude(received, secret)
+          assert.notInclude(received.toLowerCase(), "x-holdfast-token")
+          stranger.close()
         })
-        yield* Effect.callback<void>((resume) => void stranger.listen(0, "127.0.0.1", () => resume(Effect.void)))
-        const first = yield* kit.client.launch()
-        const secret = fs.readFileSync(kit.paths.secret, "utf8").trim()
-        const owner = yield* kit.owner
-        yield* owner.kill
-        const { port } = stranger.address() as net.AddressInfo
-        const record = { schema: 1, instanceID: first.instanceID, version: "1.0.0", url: `http://127.0.0.1:${port}`, pid: process.pid }
-        fs.writeFileSync(kit.paths.registration, JSON.stringify(record))
-        assert.strictEqual((yield* kit.client.state).status.type, "unreachable")
-        const next = yield* kit.client.ensure()
-        assert.notStrictEqual(next.instanceID, first.instanceID)
-        assert.isNotEmpty(received)
-        assert.notInclude(received, secret)
-        assert.notInclude(received.toLowerCase(), "x-holdfast-token")
-        stranger.close()
-      })
-    )
+      )
   )
 })
 
 describe("following", () => {
   it.live("a request after the owner was replaced on another port goes to the new owner", () =>
     withKit({}, (kit) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const first = yield* kit.client.launch()
         assert.strictEqual(yield* hello(kit.client), `hello from ${first.pid}`)
         const owner = yield* kit.owner
@@ -171,33 +186,38 @@ describe("following", () => {
     )
   )
 
-  for (const [marked, times] of [[false, 1], [true, 2]] as const) {
-    it.live(`a request that may have landed is ${marked ? "sent again when it is marked idempotent" : "TransportLost, and not sent again"}`, () =>
-      withKit({}, (kit) =>
-        Effect.gen(function*() {
-          yield* kit.client.launch()
-          const counted = () => {
-            const file = `${kit.paths.directory}/counted`
-            return fs.existsSync(file) ? fs.readFileSync(file, "utf8").trim().split("\n").length : 0
-          }
-          const post = Effect.flatMap(kit.client.http.post("/count-and-hang-once"), (response) => response.text)
-          const posting = yield* (marked ? idempotent(post) : post).pipe(Effect.result, Effect.forkScoped)
-          yield* kit.eventually("the request has landed", counted, (count) => count === 1)
-          const owner = yield* kit.owner
-          yield* owner.kill
-          const result = yield* Fiber.join(posting)
-          if (marked) assert.strictEqual(Result.getOrThrow(result), "counted")
-          else assert.deepInclude(Result.getOrThrow(Result.flip(result)), { _tag: "TransportLost", landed: "maybe" })
-          yield* kit.client.ensure()
-          assert.strictEqual(counted(), times)
-        })
-      )
+  for (const [marked, times] of [
+    [false, 1],
+    [true, 2]
+  ] as const) {
+    it.live(
+      `a request that may have landed is ${marked ? "sent again when it is marked idempotent" : "TransportLost, and not sent again"}`,
+      () =>
+        withKit({}, (kit) =>
+          Effect.gen(function* () {
+            yield* kit.client.launch()
+            const counted = () => {
+              const file = `${kit.paths.directory}/counted`
+              return fs.existsSync(file) ? fs.readFileSync(file, "utf8").trim().split("\n").length : 0
+            }
+            const post = Effect.flatMap(kit.client.http.post("/count-and-hang-once"), (response) => response.text)
+            const posting = yield* (marked ? idempotent(post) : post).pipe(Effect.result, Effect.forkScoped)
+            yield* kit.eventually("the request has landed", counted, (count) => count === 1)
+            const owner = yield* kit.owner
+            yield* owner.kill
+            const result = yield* Fiber.join(posting)
+            if (marked) assert.strictEqual(Result.getOrThrow(result), "counted")
+            else assert.deepInclude(Result.getOrThrow(Result.flip(result)), { _tag: "TransportLost", landed: "maybe" })
+            yield* kit.client.ensure()
+            assert.strictEqual(counted(), times)
+          })
+        )
     )
   }
 
   it.live("follow begins with a snapshot on each instance, and ends for no loss", () =>
     withKit({}, (kit) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const first = yield* kit.client.launch()
         const seen: Array<string> = []
         const ticks = kit.client.http.get("/ticks").pipe(Effect.map((response) => response.stream))
@@ -210,10 +230,18 @@ describe("following", () => {
           ),
           Effect.forkScoped
         )
-        yield* kit.eventually("events arrive", () => seen, (items) => items.length === 2)
+        yield* kit.eventually(
+          "events arrive",
+          () => seen,
+          (items) => items.length === 2
+        )
         const owner = yield* kit.owner
         yield* owner.kill
-        yield* kit.eventually("events arrive again", () => seen, (items) => items.length === 4)
+        yield* kit.eventually(
+          "events arrive again",
+          () => seen,
+          (items) => items.length === 4
+        )
         const next = (yield* isReady(kit)).registration!
         assert.deepStrictEqual(seen, [
           `hello from ${first.pid} as ${first.instanceID}`,
@@ -225,52 +253,76 @@ describe("following", () => {
     )
   )
 
-  it.live("an owner that is frozen becomes unresponsive for a following client, with the words for it, and ready again", () =>
-    withKit({}, (kit) =>
-      Effect.gen(function*() {
-        const first = yield* kit.client.launch()
-        const seen: Array<string> = []
-        yield* as(kit.spec, (client) =>
-          client.changes.pipe(Stream.runForEach((state) => Effect.sync(() => void seen.push(state.status.type)))), "observe"
-        ).pipe(Effect.forkScoped)
-        yield* kit.eventually("it is followed", () => seen, (types) => types.includes("ready"))
-        const owner = yield* kit.owner
-        yield* owner.freeze
-        yield* kit.eventually("it is unresponsive", () => seen, (types) => types.at(-1) === "unresponsive", { within: "20 seconds" })
-        yield* owner.thaw
-        yield* kit.eventually("it is ready again", () => seen, (types) => types.at(-1) === "ready")
-        assert.deepStrictEqual(seen, ["ready", "unresponsive", "ready"])
-        assert.strictEqual((yield* kit.client.ensure()).instanceID, first.instanceID)
-      })
-    )
+  it.live(
+    "an owner that is frozen becomes unresponsive for a following client, with the words for it, and ready again",
+    () =>
+      withKit({}, (kit) =>
+        Effect.gen(function* () {
+          const first = yield* kit.client.launch()
+          const seen: Array<string> = []
+          yield* as(
+            kit.spec,
+            (client) =>
+              client.changes.pipe(Stream.runForEach((state) => Effect.sync(() => void seen.push(state.status.type)))),
+            "observe"
+          ).pipe(Effect.forkScoped)
+          yield* kit.eventually(
+            "it is followed",
+            () => seen,
+            (types) => types.includes("ready")
+          )
+          const owner = yield* kit.owner
+          yield* owner.freeze
+          yield* kit.eventually(
+            "it is unresponsive",
+            () => seen,
+            (types) => types.at(-1) === "unresponsive",
+            { within: "20 seconds" }
+          )
+          yield* owner.thaw
+          yield* kit.eventually(
+            "it is ready again",
+            () => seen,
+            (types) => types.at(-1) === "ready"
+          )
+          assert.deepStrictEqual(seen, ["ready", "unresponsive", "ready"])
+          assert.strictEqual((yield* kit.client.ensure()).instanceID, first.instanceID)
+        })
+      )
   )
 })
 
 describe("updates", () => {
-  it.live("a fresh launch of vNext stops exactly the old instance, and vNext becomes ready; reconnecting clients never replace", () =>
-    withKit({ version: "1.0.0" }, (kit) =>
-      Effect.gen(function*() {
-        const old = yield* kit.client.launch()
-        setKnobs(kit.paths.directory, { version: "2.0.0" })
-        assert.strictEqual((yield* kit.client.reconnect()).instanceID, old.instanceID)
-        const next = yield* as({ ...kit.spec, version: "2.0.0" }, (client) => client.launch())
-        assert.strictEqual(next.version, "2.0.0")
-        assert.notStrictEqual(next.pid, old.pid)
-        // the client of v1 accepts the new owner, and leaves it alone
-        assert.deepStrictEqual(yield* kit.client.reconnect(), next)
-        assert.strictEqual(yield* hello(kit.client), `hello from ${next.pid}`)
-      })
-    )
+  it.live(
+    "a fresh launch of vNext stops exactly the old instance, and vNext becomes ready; reconnecting clients never replace",
+    () =>
+      withKit({ version: "1.0.0" }, (kit) =>
+        Effect.gen(function* () {
+          const old = yield* kit.client.launch()
+          setKnobs(kit.paths.directory, { version: "2.0.0" })
+          assert.strictEqual((yield* kit.client.reconnect()).instanceID, old.instanceID)
+          const next = yield* as({ ...kit.spec, version: "2.0.0" }, (client) => client.launch())
+          assert.strictEqual(next.version, "2.0.0")
+          assert.notStrictEqual(next.pid, old.pid)
+          // the client of v1 accepts the new owner, and leaves it alone
+          assert.deepStrictEqual(yield* kit.client.reconnect(), next)
+          assert.strictEqual(yield* hello(kit.client), `hello from ${next.pid}`)
+        })
+      )
   )
 
   it.live("two fresh launches of vNext race: one heavy successor, both attach", () =>
     withKit({ version: "1.0.0" }, (kit) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const old = yield* kit.client.launch()
         setKnobs(kit.paths.directory, { version: "2.0.0" })
-        const found = yield* Effect.forEach([1, 2], () => as({ ...kit.spec, version: "2.0.0" }, (client) => client.launch()), {
-          concurrency: "unbounded"
-        })
+        const found = yield* Effect.forEach(
+          [1, 2],
+          () => as({ ...kit.spec, version: "2.0.0" }, (client) => client.launch()),
+          {
+            concurrency: "unbounded"
+          }
+        )
         assert.deepStrictEqual(found[0], found[1])
         assert.deepStrictEqual(boots(kit), [old.pid, found[0]!.pid])
       })
@@ -279,7 +331,7 @@ describe("updates", () => {
 
   it.live("a launch that replaced once and finds yet another version says so and leaves it running", () =>
     withKit({ version: "1.0.0" }, (kit) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         yield* kit.client.launch()
         setKnobs(kit.paths.directory, { version: "3.0.0" })
         const error = yield* as({ ...kit.spec, version: "2.0.0" }, (client) => Effect.flip(client.launch()))
@@ -293,7 +345,7 @@ describe("updates", () => {
 describe("stopping", () => {
   it.live("restart ends an owner that does not respond, verified by its identity, and starts a new one", () =>
     withKit({}, (kit) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const first = yield* kit.client.launch()
         const owner = yield* kit.owner
         yield* owner.freeze
@@ -307,7 +359,7 @@ describe("stopping", () => {
 
   it.live("what cannot be identified is not signalled", () =>
     withKit({}, (kit) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const first = yield* kit.client.launch()
         const owner = yield* kit.owner
         yield* owner.freeze

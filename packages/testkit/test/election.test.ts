@@ -13,14 +13,17 @@ const startup = /node_modules\/effect\/|application\.ts$/
 describe("election", () => {
   it.live("ten contenders start simultaneously: exactly one crosses the application-boot boundary", () =>
     withKit({}, (kit) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const members = yield* kit.swarm(10)
         const owner = yield* kit.owner
         const losers = members.filter(({ pid }) => pid !== owner.pid)
         const ended = yield* Effect.forEach(losers, (loser) => loser.exited, { concurrency: "unbounded" }).pipe(
           Effect.timeout("2 seconds")
         )
-        assert.deepStrictEqual(ended, Array.from({ length: 9 }, () => ({ code: 0 })))
+        assert.deepStrictEqual(
+          ended,
+          Array.from({ length: 9 }, () => ({ code: 0 }))
+        )
         yield* isReady(kit)
         assert.deepStrictEqual(boots(kit), [owner.pid])
         for (const loser of losers) {
@@ -34,7 +37,7 @@ describe("election", () => {
 
   it.live("the winner pauses after lock acquisition: no loser initializes or remains alive", () =>
     withKit({ bootMs: 60_000 }, (kit) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         yield* kit.swarm(1)
         const owner = yield* kit.owner
         yield* owner.freeze
@@ -51,7 +54,7 @@ describe("election", () => {
 
   it.live("an owner that is frozen longer than every time-out keeps its place, and nobody is killed", () =>
     withKit({}, (kit) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         yield* kit.swarm(1)
         const owner = yield* kit.owner
         yield* isReady(kit)
@@ -68,10 +71,17 @@ describe("election", () => {
     )
   )
 
-  for (const crashAt of ["after-lock", "before-bind", "after-bind", "before-register", "after-register", "during-boot"] as const) {
+  for (const crashAt of [
+    "after-lock",
+    "before-bind",
+    "after-bind",
+    "before-register",
+    "after-register",
+    "during-boot"
+  ] as const) {
     it.live(`the winner crashes ${crashAt.replace("-", " ")}: the lock is released and a later attempt wins`, () =>
       withKit({}, (kit) =>
-        Effect.gen(function*() {
+        Effect.gen(function* () {
           const [crashed] = yield* kit.swarm(1, { crashAt })
           yield* crashed!.exited
           const [successor] = yield* kit.swarm(1)
@@ -83,41 +93,46 @@ describe("election", () => {
     )
   }
 
-  it.live("a crash in the middle of writing a record leaves the old one or none, and the next owner needs no cleaning", () =>
-    withKit({}, (kit) =>
-      Effect.gen(function*() {
-        const [crashed] = yield* kit.swarm(1, { crashAt: "at-rename" })
-        yield* crashed!.exited
-        assert.isFalse(fs.existsSync(kit.paths.registration))
-        const [successor] = yield* kit.swarm(1)
-        assert.strictEqual((yield* isReady(kit)).registration?.pid, successor!.pid)
-      })
-    )
+  it.live(
+    "a crash in the middle of writing a record leaves the old one or none, and the next owner needs no cleaning",
+    () =>
+      withKit({}, (kit) =>
+        Effect.gen(function* () {
+          const [crashed] = yield* kit.swarm(1, { crashAt: "at-rename" })
+          yield* crashed!.exited
+          assert.isFalse(fs.existsSync(kit.paths.registration))
+          const [successor] = yield* kit.swarm(1)
+          assert.strictEqual((yield* isReady(kit)).registration?.pid, successor!.pid)
+        })
+      )
   )
 
-  it.live("a malformed registration, or one that names a dead or foreign pid, does not keep a contender from the free lock", () =>
-    withKit({}, (kit) =>
-      Effect.gen(function*() {
-        const record = (pid: number) => JSON.stringify({ schema: 1, instanceID: "gone", version: "1.0.0", url: "http://127.0.0.1:9", pid })
-        for (const text of ["{ garbage", "", record(4_000_000), record(process.pid)]) {
-          fs.writeFileSync(kit.paths.registration, text)
-          const [contender] = yield* kit.swarm(1)
-          const state = yield* isReady(kit)
-          assert.strictEqual(state.registration?.pid, contender!.pid, `with ${text}`)
-          yield* contender!.kill
-          yield* contender!.exited
-        }
-      })
-    )
+  it.live(
+    "a malformed registration, or one that names a dead or foreign pid, does not keep a contender from the free lock",
+    () =>
+      withKit({}, (kit) =>
+        Effect.gen(function* () {
+          const record = (pid: number) =>
+            JSON.stringify({ schema: 1, instanceID: "gone", version: "1.0.0", url: "http://127.0.0.1:9", pid })
+          for (const text of ["{ garbage", "", record(4_000_000), record(process.pid)]) {
+            fs.writeFileSync(kit.paths.registration, text)
+            const [contender] = yield* kit.swarm(1)
+            const state = yield* isReady(kit)
+            assert.strictEqual(state.registration?.pid, contender!.pid, `with ${text}`)
+            yield* contender!.kill
+            yield* contender!.exited
+          }
+        })
+      )
   )
 
   it.live("an explicitly configured port is another program's: a diagnosis names it, and nobody is killed", () =>
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       const stranger = net.createServer().listen(0, "127.0.0.1")
       yield* Effect.callback<void>((resume) => void stranger.once("listening", () => resume(Effect.void)))
       const { port } = stranger.address() as net.AddressInfo
       yield* withKit({ port }, (kit) =>
-        Effect.gen(function*() {
+        Effect.gen(function* () {
           const error = yield* kit.client.launch().pipe(Effect.flip)
           assert.strictEqual(error._tag, "ContenderUnusable")
           assert.include(error.message, `Port ${port} is in use by another program`)
@@ -130,7 +145,7 @@ describe("election", () => {
 
   it.live("two channels elect two owners, two profiles too, and work/default does not collide with default/work", () =>
     withKit({}, (kit) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const keys = [
           {},
           { channel: "preview" },
@@ -159,9 +174,9 @@ describe("election", () => {
 
 describe("the harness", () => {
   it.live("fails a test that leaves a process behind, and ends that process", () =>
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       let left: ChildProcess | undefined
-      const exit = yield* Effect.gen(function*() {
+      const exit = yield* Effect.gen(function* () {
         const kit = yield* Testkit
         left = spawn("sleep", ["60"], { cwd: kit.paths.directory, stdio: "ignore" })
       }).pipe(Effect.provide(Testkit.layer(fixture)), Effect.exit)

@@ -8,64 +8,86 @@ import { boots, isReady, withKit } from "./withKit.ts"
 const get = (url: string) => Effect.promise(() => fetch(url))
 
 describe("lifecycle", () => {
-  it.live("a boot of 10 s is starting from the first second, application requests get 503 at once, then it turns ready once", () =>
-    withKit({ bootMs: 10_000, progress: "Reading everything…" }, (kit) =>
-      Effect.gen(function*() {
-        const seen: Array<string> = []
-        yield* kit.client.changes.pipe(
-          Stream.runForEach((state) => Effect.sync(() => void (seen.at(-1) !== state.status.type && seen.push(state.status.type)))),
-          Effect.forkScoped
-        )
-        yield* kit.swarm(1)
-        const starting = yield* kit.waitFor("it is starting", (state) => state.status.type === "starting", { within: "1 second" })
-        yield* kit.waitFor("the application reports what it does", (state) =>
-          state.status.type === "starting" && state.status.progress === "Reading everything…"
-        )
-        const url = starting.registration!.url
-        const asked = yield* Effect.gen(function*() {
-          const before = performance.now()
-          const response = yield* get(`${url}/hello`)
-          const body = (yield* Effect.promise(() => response.json())) as { readonly code: string }
-          return { status: response.status, retry: response.headers.get("retry-after"), code: body.code, ms: performance.now() - before }
-        }).pipe(
-          Effect.repeat({ schedule: Schedule.spaced("100 millis"), while: ({ status }) => status === 503 }),
-          Effect.forkScoped
-        )
-        const answers: Array<string> = []
-        yield* kit.client.state.pipe(
-          Effect.tap((state) => Effect.sync(() => answers.push(state.status.type))),
-          Effect.repeat({ schedule: Schedule.spaced("100 millis"), until: (state) => state.status.type === "ready" }),
-          Effect.timeout("15 seconds")
-        )
-        // every single probe was answered by the owner: first starting, then ready, never anything else
-        assert.deepStrictEqual([...new Set(answers)], ["starting", "ready"])
-        assert.isAbove(answers.length, 50)
-        const last = yield* Fiber.join(asked)
-        assert.strictEqual(last.status, 401) // ready by now: the application's door, and no token
-        assert.deepStrictEqual(seen.filter((type) => type !== "missing"), ["starting", "ready"])
-        assert.strictEqual(boots(kit).length, 1)
-      })
-    )
+  it.live(
+    "a boot of 10 s is starting from the first second, application requests get 503 at once, then it turns ready once",
+    () =>
+      withKit({ bootMs: 10_000, progress: "Reading everything…" }, (kit) =>
+        Effect.gen(function* () {
+          const seen: Array<string> = []
+          yield* kit.client.changes.pipe(
+            Stream.runForEach((state) =>
+              Effect.sync(() => void (seen.at(-1) !== state.status.type && seen.push(state.status.type)))
+            ),
+            Effect.forkScoped
+          )
+          yield* kit.swarm(1)
+          const starting = yield* kit.waitFor("it is starting", (state) => state.status.type === "starting", {
+            within: "1 second"
+          })
+          yield* kit.waitFor(
+            "the application reports what it does",
+            (state) => state.status.type === "starting" && state.status.progress === "Reading everything…"
+          )
+          const url = starting.registration!.url
+          const asked = yield* Effect.gen(function* () {
+            const before = performance.now()
+            const response = yield* get(`${url}/hello`)
+            const body = (yield* Effect.promise(() => response.json())) as { readonly code: string }
+            return {
+              status: response.status,
+              retry: response.headers.get("retry-after"),
+              code: body.code,
+              ms: performance.now() - before
+            }
+          }).pipe(
+            Effect.repeat({ schedule: Schedule.spaced("100 millis"), while: ({ status }) => status === 503 }),
+            Effect.forkScoped
+          )
+          const answers: Array<string> = []
+          yield* kit.client.state.pipe(
+            Effect.tap((state) => Effect.sync(() => answers.push(state.status.type))),
+            Effect.repeat({ schedule: Schedule.spaced("100 millis"), until: (state) => state.status.type === "ready" }),
+            Effect.timeout("15 seconds")
+          )
+          // every single probe was answered by the owner: first starting, then ready, never anything else
+          assert.deepStrictEqual([...new Set(answers)], ["starting", "ready"])
+          assert.isAbove(answers.length, 50)
+          const last = yield* Fiber.join(asked)
+          assert.strictEqual(last.status, 401) // ready by now: the application's door, and no token
+          assert.deepStrictEqual(
+            seen.filter((type) => type !== "missing"),
+            ["starting", "ready"]
+          )
+          assert.strictEqual(boots(kit).length, 1)
+        })
+      )
   )
 
   it.live("while it starts, requests are refused with service_starting and Retry-After, at once", () =>
     withKit({ bootMs: 5000 }, (kit) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         yield* kit.swarm(1)
         const state = yield* kit.waitFor("it is starting", ({ status }) => status.type === "starting")
         // the boot itself is over before the event loop is measured
-        yield* kit.eventually("the application boots", () => boots(kit), (pids) => pids.length === 1)
+        yield* kit.eventually(
+          "the application boots",
+          () => boots(kit),
+          (pids) => pids.length === 1
+        )
         const response = yield* get(`${state.registration!.url}/hello`).pipe(Effect.timeout("1 second"))
         assert.strictEqual(response.status, 503)
         assert.strictEqual(response.headers.get("retry-after"), "1")
-        assert.strictEqual(((yield* Effect.promise(() => response.json())) as { code: string }).code, "service_starting")
+        assert.strictEqual(
+          ((yield* Effect.promise(() => response.json())) as { code: string }).code,
+          "service_starting"
+        )
       })
     )
   )
 
   it.live("a request through the client waits while the service starts", () =>
     withKit({ bootMs: 1500 }, (kit) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         yield* kit.swarm(1)
         const owner = yield* kit.owner
         const response = yield* kit.client.http.get("/hello")
@@ -74,32 +96,43 @@ describe("lifecycle", () => {
     )
   )
 
-  it.live("a failing boot is failed with its message and action; the process holds lock and port, and does not boot again", () =>
-    withKit({ bootFail: { message: "The index is broken.", action: "Run: repair" } }, (kit) =>
-      Effect.gen(function*() {
-        yield* kit.swarm(1)
-        const state = yield* kit.waitFor("it is failed", ({ status }) => status.type === "failed")
-        assert.deepStrictEqual(state.status, { type: "failed", message: "The index is broken.", action: "Run: repair" })
-        const errors = yield* Effect.all(
-          [kit.client.launch(), kit.client.ensure(), kit.client.http.get("/hello")].map((call) => Effect.flip(call as Effect.Effect<unknown, { readonly _tag: string; readonly message: string }>)),
-          { concurrency: "unbounded" }
-        )
-        assert.deepStrictEqual(errors.map(({ _tag, message }) => [_tag, message]), Array.from({ length: 3 }, () => ["ServiceFailed", "The index is broken."]))
-        const losers = yield* kit.swarm(3)
-        yield* Effect.forEach(losers, (loser) => loser.exited)
-        const after = yield* kit.client.state
-        assert.deepStrictEqual(after, state)
-        assert.strictEqual(boots(kit).length, 1)
-        const refused = yield* get(`${state.registration!.url}/hello`)
-        assert.strictEqual(refused.status, 503)
-        assert.isNull(refused.headers.get("retry-after"))
-      })
-    )
+  it.live(
+    "a failing boot is failed with its message and action; the process holds lock and port, and does not boot again",
+    () =>
+      withKit({ bootFail: { message: "The index is broken.", action: "Run: repair" } }, (kit) =>
+        Effect.gen(function* () {
+          yield* kit.swarm(1)
+          const state = yield* kit.waitFor("it is failed", ({ status }) => status.type === "failed")
+          assert.deepStrictEqual(state.status, {
+            type: "failed",
+            message: "The index is broken.",
+            action: "Run: repair"
+          })
+          const errors = yield* Effect.all(
+            [kit.client.launch(), kit.client.ensure(), kit.client.http.get("/hello")].map((call) =>
+              Effect.flip(call as Effect.Effect<unknown, { readonly _tag: string; readonly message: string }>)
+            ),
+            { concurrency: "unbounded" }
+          )
+          assert.deepStrictEqual(
+            errors.map(({ _tag, message }) => [_tag, message]),
+            Array.from({ length: 3 }, () => ["ServiceFailed", "The index is broken."])
+          )
+          const losers = yield* kit.swarm(3)
+          yield* Effect.forEach(losers, (loser) => loser.exited)
+          const after = yield* kit.client.state
+          assert.deepStrictEqual(after, state)
+          assert.strictEqual(boots(kit).length, 1)
+          const refused = yield* get(`${state.registration!.url}/hello`)
+          assert.strictEqual(refused.status, 503)
+          assert.isNull(refused.headers.get("retry-after"))
+        })
+      )
   )
 
   it.live("a boot that dies shows a sentence without a stack, and the log has the cause", () =>
     withKit({ bootFail: "defect" }, (kit) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const error = yield* kit.client.launch().pipe(Effect.flip)
         assert.strictEqual(error._tag, "ServiceFailed")
         assert.strictEqual(`${error.message} ${error.action}`, "Fixture could not start. Run `fixture service logs`.")
@@ -110,7 +143,7 @@ describe("lifecycle", () => {
 
   it.live("a failure after ready ends the process with a non-zero code, and the next client gets a new one", () =>
     withKit({}, (kit) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const [first] = yield* kit.swarm(1)
         yield* isReady(kit)
         yield* Effect.ignore(kit.client.http.post("/crash"))
@@ -123,51 +156,62 @@ describe("lifecycle", () => {
     )
   )
 
-  it.live("a registration that is deleted, damaged or names another is healed within one interval by the same owner", () =>
-    withKit({}, (kit) =>
-      Effect.gen(function*() {
-        yield* kit.swarm(1)
-        const before = yield* isReady(kit)
-        const text = fs.readFileSync(kit.paths.registration, "utf8")
-        const foreign = JSON.stringify({ ...before.registration, pid: process.pid, instanceID: "somebody-else" })
-        for (const harm of [() => fs.rmSync(kit.paths.registration), () => fs.writeFileSync(kit.paths.registration, "{ garb"), () => fs.writeFileSync(kit.paths.registration, foreign)]) {
-          harm()
-          yield* kit.eventually(
-            "the registration is back",
-            () => fs.existsSync(kit.paths.registration) && fs.readFileSync(kit.paths.registration, "utf8") === text,
-            (healed) => healed,
-            { within: "5500 millis" }
-          )
-        }
-        assert.deepStrictEqual(yield* isReady(kit), before)
-        assert.strictEqual(boots(kit).length, 1)
-      })
-    )
+  it.live(
+    "a registration that is deleted, damaged or names another is healed within one interval by the same owner",
+    () =>
+      withKit({}, (kit) =>
+        Effect.gen(function* () {
+          yield* kit.swarm(1)
+          const before = yield* isReady(kit)
+          const text = fs.readFileSync(kit.paths.registration, "utf8")
+          const foreign = JSON.stringify({ ...before.registration, pid: process.pid, instanceID: "somebody-else" })
+          for (const harm of [
+            () => fs.rmSync(kit.paths.registration),
+            () => fs.writeFileSync(kit.paths.registration, "{ garb"),
+            () => fs.writeFileSync(kit.paths.registration, foreign)
+          ]) {
+            harm()
+            yield* kit.eventually(
+              "the registration is back",
+              () => fs.existsSync(kit.paths.registration) && fs.readFileSync(kit.paths.registration, "utf8") === text,
+              (healed) => healed,
+              { within: "5500 millis" }
+            )
+          }
+          assert.deepStrictEqual(yield* isReady(kit), before)
+          assert.strictEqual(boots(kit).length, 1)
+        })
+      )
   )
 
-  it.live("three clients that find the registration deleted attach to the same owner, and none of them boots another", () =>
-    withKit({}, (kit) =>
-      Effect.gen(function*() {
-        yield* kit.swarm(1)
-        const before = yield* isReady(kit)
-        fs.rmSync(kit.paths.registration)
-        const found = yield* Effect.forEach(
-          [1, 2, 3],
-          () =>
-            Effect.flatMap(ServiceClient, (client) => client.ensure()).pipe(
-              Effect.provide(Layer.fresh(ServiceClient.layer(kit.spec)))
-            ),
-          { concurrency: "unbounded" }
-        )
-        assert.deepStrictEqual(found.map(({ instanceID }) => instanceID), Array.from({ length: 3 }, () => before.registration!.instanceID))
-        assert.strictEqual(boots(kit).length, 1)
-      })
-    )
+  it.live(
+    "three clients that find the registration deleted attach to the same owner, and none of them boots another",
+    () =>
+      withKit({}, (kit) =>
+        Effect.gen(function* () {
+          yield* kit.swarm(1)
+          const before = yield* isReady(kit)
+          fs.rmSync(kit.paths.registration)
+          const found = yield* Effect.forEach(
+            [1, 2, 3],
+            () =>
+              Effect.flatMap(ServiceClient, (client) => client.ensure()).pipe(
+                Effect.provide(Layer.fresh(ServiceClient.layer(kit.spec)))
+              ),
+            { concurrency: "unbounded" }
+          )
+          assert.deepStrictEqual(
+            found.map(({ instanceID }) => instanceID),
+            Array.from({ length: 3 }, () => before.registration!.instanceID)
+          )
+          assert.strictEqual(boots(kit).length, 1)
+        })
+      )
   )
 
   it.live("a stop reports stopping, lets a request in flight finish, removes its registration and exits with 0", () =>
     withKit({}, (kit) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const [owner] = yield* kit.swarm(1)
         yield* isReady(kit)
         const seen: Array<string> = []
@@ -175,8 +219,15 @@ describe("lifecycle", () => {
           Stream.runForEach((state) => Effect.sync(() => void seen.push(state.status.type))),
           Effect.forkScoped
         )
-        const slow = yield* kit.client.http.get("/slow").pipe(Effect.flatMap((response) => response.text), Effect.forkScoped)
-        yield* kit.eventually("the change stream has begun", () => seen, (types) => types.includes("ready"))
+        const slow = yield* kit.client.http.get("/slow").pipe(
+          Effect.flatMap((response) => response.text),
+          Effect.forkScoped
+        )
+        yield* kit.eventually(
+          "the change stream has begun",
+          () => seen,
+          (types) => types.includes("ready")
+        )
         const outcome = yield* kit.client.stop()
         assert.strictEqual(outcome._tag, "Stopped")
         assert.strictEqual(yield* Fiber.join(slow), "slow")
@@ -190,7 +241,7 @@ describe("lifecycle", () => {
 
   it.live("a stop does not wait longer than the drain deadline for a request that never ends", () =>
     withKit({}, (kit) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const [owner] = yield* kit.swarm(1)
         yield* isReady(kit)
         yield* Effect.ignore(kit.client.http.get("/for-ever")).pipe(Effect.forkScoped)
@@ -205,7 +256,7 @@ describe("lifecycle", () => {
 
   it.live("SIGTERM and SIGINT stop gracefully; SIGHUP does nothing", () =>
     withKit({}, (kit) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         for (const signal of ["SIGTERM", "SIGINT"] as const) {
           const [owner] = yield* kit.swarm(1)
           const { registration } = yield* isReady(kit)
@@ -221,7 +272,7 @@ describe("lifecycle", () => {
 
   it.live("a stop while it boots ends it", () =>
     withKit({ bootMs: 60_000 }, (kit) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const [owner] = yield* kit.swarm(1)
         yield* kit.owner
         assert.strictEqual((yield* kit.client.stop())._tag, "Stopped")
@@ -232,7 +283,7 @@ describe("lifecycle", () => {
 
   it.live("a child process of the service does not keep the lock when the service dies", () =>
     withKit({ child: true }, (kit) =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         yield* kit.swarm(1)
         const owner = yield* kit.owner
         yield* isReady(kit)

@@ -9,7 +9,7 @@ export const withKit = <A, E>(
   knobs: Knobs,
   test: (kit: Testkit["Service"]) => Effect.Effect<A, E, Scope.Scope>
 ): Effect.Effect<A, E> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const kit = yield* Testkit
     setKnobs(kit.paths.directory, knobs)
     return yield* test(kit)

@@ -46,10 +46,7 @@ export const exchange = (options: ExchangeOptions): Promise<Exchange> =>
       request.destroy()
       resolve(outcome)
     }
-    const timer = setTimeout(
-      () => settle({ _tag: "Silent" }),
-      options.timeoutMs
-    )
+    const timer = setTimeout(() => settle({ _tag: "Silent" }), options.timeoutMs)
     request.on("error", (error: NodeJS.ErrnoException) =>
       settle(error.code === "ECONNREFUSED" ? { _tag: "Refused" } : { _tag: "Lost", why: error.code ?? "no HTTP" })
     )

@@ -34,7 +34,11 @@ export const hush = (silence: Silence | undefined, found: Found, now: number): S
  * what it was, until its silence has lasted.
  */
 export const shown = (found: Found, silence: Silence | undefined, now: number, before: ServiceState): ServiceState => {
-  if (silence !== undefined && silence.misses >= unresponsiveAfter.misses && now - silence.since >= unresponsiveAfter.ms) {
+  if (
+    silence !== undefined &&
+    silence.misses >= unresponsiveAfter.misses &&
+    now - silence.since >= unresponsiveAfter.ms
+  ) {
     return { ...stateOf(found), status: { type: "unresponsive" } }
   }
   const busy =
