@@ -5,6 +5,7 @@
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import type * as NodeServices from "@effect/platform-node/NodeServices"
+import { Ownership } from "@holdfast/lock/Ownership"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Etag from "effect/http/Etag"
@@ -28,6 +29,7 @@ export { BootFailed } from "./BootFailed.ts"
  */
 export type Provided =
   | ServiceInstance
+  | Ownership
   | HttpRouter.HttpRouter
   | HttpPlatform.HttpPlatform
   | Etag.Generator
@@ -63,7 +65,9 @@ export type HttpEffect = Effect.Effect<HttpServerResponse, unknown, HttpServerRe
  */
 export interface Application<out R = never> extends Pipeable {
   readonly "~@holdfast/lifecycle/Application": (_: never) => R
-  readonly boot: (instance: ServiceInstance["Service"]) => Effect.Effect<HttpEffect, BootFailed, Scope.Scope>
+  readonly boot: (
+    instance: ServiceInstance["Service"]
+  ) => Effect.Effect<HttpEffect, BootFailed, Scope.Scope | Ownership>
 }
 
 type AnyLayer = Layer.Layer<any, BootFailed, any>
@@ -77,7 +81,11 @@ const build = (
   services,
   boot: (instance) =>
     Effect.gen(function* () {
-      const platform = Layer.merge(NodeHttpServer.layerHttpServices, Layer.succeed(ServiceInstance, instance))
+      const platform = Layer.mergeAll(
+        NodeHttpServer.layerHttpServices,
+        Layer.succeed(ServiceInstance, instance),
+        Layer.succeed(Ownership, yield* Ownership)
+      )
       const context = yield* Layer.build(Layer.provideMerge(services, platform) as Layer.Layer<any, BootFailed>)
       const answer = yield* HttpRouter.toHttpEffect(Layer.provide(routes, reserved)).pipe(
         Effect.provideContext(context)
@@ -85,7 +93,7 @@ const build = (
       return Effect.updateContext(answer as HttpEffect, (request: Context.Context<any>) =>
         Context.merge(context, request)
       )
-    }) as Effect.Effect<HttpEffect, BootFailed, Scope.Scope>,
+    }) as Effect.Effect<HttpEffect, BootFailed, Scope.Scope | Ownership>,
   pipe() {
     return pipeArguments(this, arguments)
   }

@@ -46,6 +46,8 @@ export interface ShellOptions {
  *
  * - `dispatch`: tells the lifecycle what happened; late events change nothing.
  * - `mount`: the application's handler, used while the status is `ready`.
+ * - `guard`: asked before each request of the application; where the owner is not provably recent, the request waits
+ *   until it has renewed, and is refused when it was superseded.
  * - `onStop`: called once, when the first stop is accepted, whoever asked.
  * - `subscribe`: each new status from now on.
  * - `drained`: no request of the application is being answered any more.
@@ -60,6 +62,7 @@ export interface LifecycleShell {
   readonly status: () => ServiceStatus
   readonly dispatch: (event: LifecycleEvent) => void
   readonly mount: (handler: Handler) => void
+  readonly guard: (isRecent: () => boolean, renew: () => Promise<boolean>) => void
   readonly subscribe: (listener: (status: ServiceStatus) => void) => () => void
   readonly onStop: (listener: () => void) => void
   readonly drained: () => Promise<void>
@@ -79,6 +82,8 @@ export interface LifecycleShell {
 export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
   let status: ServiceStatus = initial
   let handler: Handler | undefined
+  let isRecent = () => true
+  let renew = () => Promise.resolve(true)
   const listeners = new Set<(status: ServiceStatus) => void>()
   const stops = new Set<() => void>()
   const streams = new Set<Http.ServerResponse>()
@@ -192,7 +197,9 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
           : refuse(response, "service_failed", "The service could not start.")
       case "stopping":
         return refuse(response, "service_stopping", "The service is stopping.")
-      default:
+      case "ready": // superseded in this moment: the stop follows
+        return refuse(response, "service_stopping", "The service is stopping.")
+      case "starting":
         return refuse(response, "service_starting", "The service is starting.")
     }
   }
@@ -206,13 +213,22 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
     if (path === "/service" || path.startsWith("/service/")) return routeService(path, request, response)
     if (status.type !== "ready" || handler === undefined) return unavailable(request, response)
     if (!isProved(request)) return refuse(response, "unauthenticated", "Open a session first.")
+    if (isRecent()) return answer(handler, request, response)
+    void renew().then((owns) =>
+      owns && status.type === "ready" && handler !== undefined
+        ? answer(handler, request, response)
+        : unavailable(request, response)
+    )
+  }
+
+  const answer = (handle: Handler, request: Http.IncomingMessage, response: Http.ServerResponse): void => {
     delete request.headers[Credential.tokenHeader]
     answering.add(response)
     response.on("close", () => {
       answering.delete(response)
       if (answering.size === 0) idle()
     })
-    handler(request, response)
+    handle(request, response)
   }
 
   return {
@@ -220,6 +236,9 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
     instanceID: options.instanceID,
     status: () => status,
     dispatch,
+    guard: (...guards) => {
+      ;[isRecent, renew] = guards
+    },
     mount: (next) => {
       handler = next
     },

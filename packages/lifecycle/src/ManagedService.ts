@@ -6,6 +6,7 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as ExitCode from "@holdfast/lock/ExitCode"
 import type { HeldLock } from "@holdfast/lock/gate"
+import { Ownership } from "@holdfast/lock/Ownership"
 import { ProcessLock } from "@holdfast/lock/ProcessLock"
 import { ServiceError } from "@holdfast/lock/ServiceError"
 import { paths } from "@holdfast/lock/ServicePaths"
@@ -115,12 +116,12 @@ export class ManagedService extends Context.Service<
   static readonly layer = (
     spec: ServiceSpec,
     application: ApplicationModule
-  ): Layer.Layer<ManagedService, PortTaken | CredentialUnusable | RegistrationFailed, ProcessLock> =>
+  ): Layer.Layer<ManagedService, PortTaken | CredentialUnusable | RegistrationFailed, ProcessLock | Ownership> =>
     Layer.effect(
       ManagedService,
       Effect.gen(function* () {
         const lock = yield* ProcessLock
-        const instanceID = yield* Effect.sync(() => process.getBuiltinModule("node:crypto").randomUUID())
+        const { instanceID } = yield* Ownership
         const owner = yield* Effect.promise(() => open(lock, { spec, paths: paths(spec), instanceID }))
         if ("type" in owner) return yield* toError(owner, spec)
         return yield* serve(lock, owner, application)
@@ -144,7 +145,19 @@ export const serve = Effect.fnUntraced(function* (_lock: HeldLock, owner: Owner,
   const stopped = yield* Deferred.make<void>()
   shell.onStop(() => Deferred.doneUnsafe(stopAsked, Effect.void))
 
-  yield* assertRegistration(owner).pipe(Effect.forkIn(scope))
+  const ownership = yield* Ownership
+  let superseded = false
+  shell.guard(ownership.isRecent, () => Effect.runPromise(ownership.recent))
+  yield* assertRegistration(owner, ownership).pipe(Effect.forkIn(scope))
+  yield* ownership.lost.pipe(
+    Effect.andThen(
+      Effect.sync(() => {
+        superseded = true
+        shell.dispatch({ type: "StopAsked" })
+      })
+    ),
+    Effect.forkIn(scope)
+  )
   const booting = yield* boot(owner, application, applicationScope).pipe(Effect.forkIn(scope))
 
   // a failed boot, whoever noticed it, closes what the boot had opened
@@ -171,7 +184,7 @@ export const serve = Effect.fnUntraced(function* (_lock: HeldLock, owner: Owner,
       yield* Effect.logWarning("work in flight was cut off at the deadline")
       yield* Effect.forkDetach(Scope.close(applicationScope, Exit.void))
     }
-    yield* Effect.promise(() => owner.leave())
+    yield* Effect.promise(() => owner.leave({ remove: !superseded }))
     yield* Effect.logInfo("stopped")
     yield* Deferred.succeed(stopped, undefined)
   })
@@ -188,21 +201,26 @@ export const serve = Effect.fnUntraced(function* (_lock: HeldLock, owner: Owner,
   })
 })
 
-const assertRegistration = (owner: Owner): Effect.Effect<void> =>
+const assertRegistration = (owner: Owner, ownership: Ownership["Service"]): Effect.Effect<void> =>
   Effect.try({ try: owner.reassert, catch: (error) => String((error as NodeJS.ErrnoException).code ?? error) }).pipe(
     Effect.matchEffect({
       onFailure: (code) => Effect.logWarning(`cannot reassert the registration now: ${code}`),
       onSuccess: (healed) => (healed.length > 0 ? Effect.logInfo(`put back: ${healed.join(", ")}`) : Effect.void)
     }),
+    Effect.when(ownership.assert),
     Effect.repeat(Schedule.spaced(assertionInterval)),
     Effect.asVoid
   )
 
-const boot = (owner: Owner, application: ApplicationModule, scope: Scope.Closeable): Effect.Effect<void> =>
+const boot = (
+  owner: Owner,
+  application: ApplicationModule,
+  scope: Scope.Closeable
+): Effect.Effect<void, never, Ownership> =>
   Effect.gen(function* () {
     const { default: loaded } = yield* Effect.promise(application)
     yield* Effect.sync(() => step("during-boot"))
-    const answer = yield* loaded.boot(instanceOf(owner))
+    const answer = yield* loaded.boot(instanceOf(owner, yield* Ownership))
     owner.shell.mount(yield* NodeHttpServer.makeHandler(answer, { scope }))
     owner.shell.dispatch({ type: "Booted" })
   }).pipe(
@@ -226,8 +244,11 @@ const wordsOf = (
   return error instanceof BootFailed ? { message: error.message, action: error.action } : couldNotStart(spec)
 }
 
-const instanceOf = (owner: Owner): ServiceInstance["Service"] =>
+const instanceOf = (owner: Owner, ownership: Ownership["Service"]): ServiceInstance["Service"] =>
   ServiceInstance.of({
+    get epoch() {
+      return ownership.epoch
+    },
     spec: owner.spec,
     paths: owner.paths,
     instanceID: owner.shell.instanceID,

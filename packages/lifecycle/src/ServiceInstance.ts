@@ -13,6 +13,7 @@ import type { ServiceSpec } from "./ServiceSpec.ts"
  *
  * **Details**
  *
+ * - `epoch`: this owner's number, greater than every earlier one's; it can grow (see `Ownership`).
  * - `progress(text)`: what `starting` shows while the application boots; afterwards it does nothing.
  * - `stop`: ends the service gracefully, as a client's stop would; it returns at once.
  *
@@ -38,6 +39,7 @@ export class ServiceInstance extends Context.Service<
     readonly spec: ServiceSpec
     readonly paths: ServicePaths
     readonly instanceID: string
+    readonly epoch: number
     readonly progress: (text: string) => Effect.Effect<void>
     readonly stop: Effect.Effect<void>
   }

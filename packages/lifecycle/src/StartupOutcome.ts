@@ -49,7 +49,7 @@ export type StartupOutcome =
   | { readonly type: "held"; readonly pid?: number }
   | {
       readonly type: "unusable"
-      readonly kind: "directory" | "credential" | "lock" | "port"
+      readonly kind: "directory" | "credential" | "lock" | "lease" | "port"
       readonly path: string
       readonly message: string
       readonly action: string

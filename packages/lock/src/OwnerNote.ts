@@ -91,6 +91,21 @@ export const write = (path: string, options: { readonly instanceID: string; read
 }
 
 /**
+ * Writes this process's note again where it is missing, damaged, somebody else's, or about a lock file that is not there
+ * any more. `true` when it had to.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const reassert = (path: string, options: { readonly instanceID: string; readonly lock: string }): boolean => {
+  const found = read(path)
+  const current = found?.instanceID === options.instanceID && found.pid === process.pid
+  if (current && found.lockInode === inodeOf(options.lock)) return false
+  write(path, options)
+  return true
+}
+
+/**
  * The note, when it is about the lock file now at `lock` and its writer is provably running.
  *
  * **When to use** For a contender that can leave without touching the lock. A wrong answer costs one loser, never a

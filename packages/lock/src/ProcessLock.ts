@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { GateOutcome, HeldLock } from "./gate.ts"
 import { enter } from "./gate.ts"
+import { attempt } from "./internal/acquire.ts"
 import { unseal } from "./internal/heldLock.ts"
 import { type LockError, LockFailed, LockHeld, LockUnsupported } from "./LockError.ts"
 import { inodeOf } from "./OwnerNote.ts"
@@ -43,7 +44,9 @@ const toError = (outcome: NotAcquired): LockError => {
  * **When to use** As what must be provided before anything that only the owner may do.
  *
  * **Details** `stillOurs` is `false` when the path names another file by now (deleted, moved, replaced): the lock on
- * the old one still holds, but newcomers lock the new one. It does not take or probe the lock.
+ * the old one still holds, but newcomers lock the new one. It does not take or probe the lock. `reanchor` locks the file
+ * now there, creating it where it is missing; `false` while another process holds that one. `inode` is that of the file
+ * held last, `null` where the platform refuses its deletion instead.
  *
  * **Gotchas** Advisory: it excludes processes that use this lock, nobody else. On file systems whose locks are not
  * honest the layer fails with `LockUnsupported`.
@@ -65,7 +68,11 @@ const toError = (outcome: NotAcquired): LockError => {
  */
 export class ProcessLock extends Context.Service<
   ProcessLock,
-  HeldLock & { readonly stillOurs: Effect.Effect<boolean> }
+  HeldLock & {
+    readonly inode: Effect.Effect<string | null>
+    readonly stillOurs: Effect.Effect<boolean>
+    readonly reanchor: Effect.Effect<boolean>
+  }
 >()("@holdfast/lock/ProcessLock") {
   /** Takes the lock for the life of the scope; a refusal is repeated for one second. */
   static readonly layer = (path: string): Layer.Layer<ProcessLock, LockError> =>
@@ -92,13 +99,27 @@ export class ProcessLock extends Context.Service<
 
 const adopted = (lock: HeldLock, release: "scope" | "process") =>
   Effect.gen(function* () {
-    const grip = unseal(lock)
-    if (grip === undefined) return yield* Effect.die(new Error(`The lock ${lock.path} was adopted before.`))
-    if (release === "scope") yield* Effect.addFinalizer(() => Effect.sync(() => grip.close()))
-    else process.once("exit", () => grip.close()) // keeps the grip reachable; the kernel would free it anyway
-    const inode = grip.inode()
+    const first = unseal(lock)
+    if (first === undefined) return yield* Effect.die(new Error(`The lock ${lock.path} was adopted before.`))
+    // an owner whose file was replaced holds the old one and the new one: newcomers may still open either
+    const grips = [first]
+    const close = () => {
+      for (const grip of grips) grip.close()
+    }
+    if (release === "scope") yield* Effect.addFinalizer(() => Effect.sync(close))
+    else process.once("exit", close) // keeps the grips reachable; the kernel would free them anyway
+    const inode = () => grips.at(-1)!.inode()
+    const stillOurs = () => inode() === undefined || inode() === inodeOf(lock.path)
     return ProcessLock.of({
       ...lock,
-      stillOurs: Effect.sync(() => inode === undefined || inode === inodeOf(lock.path))
+      inode: Effect.sync(() => inode() ?? null),
+      stillOurs: Effect.sync(stillOurs),
+      reanchor: Effect.sync(() => {
+        if (stillOurs()) return true
+        const taken = attempt(lock.path)
+        if (taken._tag !== "Taken") return false
+        grips.push(taken.grip)
+        return true
+      })
     })
   })

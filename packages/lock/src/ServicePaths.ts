@@ -139,6 +139,10 @@ export const resolve = (key: ServiceKey, around: Surroundings): ServicePaths => 
   const named = key.directory || around.environment[stateDirVariable(app)] || undefined
   const directory = named === undefined ? homeRelative(around, app) : path.resolve(around.cwd(), named)
   const base = channel === "stable" && profile === "default" ? "service" : `service-${channel}-${profile}`
+  return filesOf(directory, base)
+}
+
+const filesOf = (directory: string, base: string): ServicePaths => {
   const file = (ending: string) => path.join(directory, base + ending)
   return {
     directory,
@@ -176,6 +180,15 @@ export const resolve = (key: ServiceKey, around: Surroundings): ServicePaths => 
  */
 export const paths = (key: ServiceKey): ServicePaths =>
   resolve(key, { platform: process.platform, environment: process.env, home: homeOfUser, cwd: () => process.cwd() })
+
+/**
+ * The paths of the service whose lock this is: the lock names the directory and the base that all files share.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const besideLock = (lock: string): ServicePaths =>
+  filesOf(path.dirname(lock), path.basename(lock).replace(/\.lock$/, ""))
 
 /**
  * A profile for one service per workspace: 16 hexadecimal digits of the directory's real path.

@@ -19,6 +19,8 @@ import * as OwnerNote from "./OwnerNote.ts"
 export interface HeldLock {
   readonly "~@holdfast/lock/HeldLock": unknown
   readonly path: string
+  /** `<device>:<inode>` of the file that is held; `null` where the platform refuses its deletion instead. */
+  readonly heldInode: string | null
   /** The primitive it is held by, for diagnostics. */
   readonly primitive: string
 }

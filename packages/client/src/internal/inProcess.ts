@@ -1,6 +1,7 @@
 /** A service without a process: the application's own handler behind the same client. */
 import { type ServiceSpec, titleOf } from "@holdfast/lifecycle/ServiceSpec"
 import { paths as pathsOf, type ServicePaths } from "@holdfast/lock/ServicePaths"
+import { Ownership } from "@holdfast/lock/Ownership"
 import * as Effect from "effect/Effect"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as HttpClient from "effect/http/HttpClient"
@@ -21,9 +22,14 @@ export interface Runnable<E> {
     readonly spec: ServiceSpec
     readonly paths: ServicePaths
     readonly instanceID: string
+    readonly epoch: number
     readonly progress: (text: string) => Effect.Effect<void>
     readonly stop: Effect.Effect<void>
-  }) => Effect.Effect<Effect.Effect<HttpServerResponse, unknown, HttpServerRequest | Scope.Scope>, E, Scope.Scope>
+  }) => Effect.Effect<
+    Effect.Effect<HttpServerResponse, unknown, HttpServerRequest | Scope.Scope>,
+    E,
+    Scope.Scope | Ownership
+  >
 }
 
 const fs = process.getBuiltinModule("node:fs")
@@ -43,13 +49,20 @@ export const inProcess = <E>(spec: ServiceSpec, application: Runnable<E>) =>
     const instanceID = "in-process"
     const directory = yield* temporaryDirectory
     const handler = HttpEffect.toWebHandler(
-      (yield* application.boot({
-        spec,
-        paths: pathsOf({ ...spec, directory }),
-        instanceID,
-        progress: () => Effect.void,
-        stop: Effect.void
-      })) as Effect.Effect<HttpServerResponse, unknown, HttpServerRequest | Scope.Scope>
+      (yield* application
+        .boot({
+          spec,
+          paths: pathsOf({ ...spec, directory }),
+          instanceID,
+          epoch: 1,
+          progress: () => Effect.void,
+          stop: Effect.void
+        })
+        .pipe(Effect.provide(Ownership.layerMemory))) as Effect.Effect<
+        HttpServerResponse,
+        unknown,
+        HttpServerRequest | Scope.Scope
+      >
     )
     const registration = { schema: 1, instanceID, version: spec.version, url: "in-process:", pid: process.pid } as const
     const state: ServiceState = {

@@ -1,6 +1,7 @@
 /** The winner of the gate: everything up to `starting` without Effect, then Effect and the application. */
 import * as ExitCode from "@holdfast/lock/ExitCode"
 import type { HeldLock } from "@holdfast/lock/gate"
+import { claim } from "@holdfast/lock/lease"
 import type { ServicePaths } from "@holdfast/lock/ServicePaths"
 import type { Application } from "../Application.ts"
 import type { ServiceSpec } from "../ServiceSpec.ts"
@@ -14,6 +15,7 @@ const turnsBeforeImport = 5
 const exitCodes = {
   directory: ExitCode.cannotCreate,
   lock: ExitCode.cannotCreate,
+  lease: ExitCode.cannotCreate,
   credential: ExitCode.notAllowed,
   port: ExitCode.unavailable
 }
@@ -30,6 +32,12 @@ export const own = async (
 ): Promise<number> => {
   const { application, paths, pipe, spec } = options
   const instanceID = process.getBuiltinModule("node:crypto").randomUUID()
+  const claimed = await claim(paths.lease, lock, instanceID)
+  if (claimed._tag === "Held") return options.leave(ExitCode.ok, { type: "held", pid: claimed.pid }, pipe)
+  if (claimed._tag === "Unavailable") {
+    const { action, message, path } = claimed
+    return options.leave(exitCodes.lease, { type: "unusable", kind: "lease", path, message, action }, pipe)
+  }
   const owner = await open(lock, { spec, paths, instanceID })
   if ("type" in owner) return options.leave(exitCodes[owner.kind], owner, pipe)
   const ended = followProcess(owner)
@@ -37,7 +45,7 @@ export const own = async (
   for (let turn = 0; turn < turnsBeforeImport; turn++) await new Promise((next) => setImmediate(next))
   try {
     const { run } = await import("./run.ts")
-    await Promise.race([run(lock, owner, application), ended])
+    await Promise.race([run(lock, claimed.claim, owner, application), ended])
   } catch (error) {
     // Effect itself did not load, or the owner's own code failed: before `ready` that is a failed boot, and is shown
     if (!latch(owner, error)) throw error
@@ -69,7 +77,7 @@ const followProcess = (owner: Owner): Promise<void> => {
     })
   }
   return new Promise((resolve) => {
-    owner.shell.onStop(() => setTimeout(() => void owner.leave().finally(resolve), stopBoundMs).unref())
+    owner.shell.onStop(() => setTimeout(() => void owner.leave({ remove: true }).finally(resolve), stopBoundMs).unref())
   })
 }
 

@@ -23,10 +23,10 @@ export interface Owner {
   readonly shell: LifecycleShell.LifecycleShell
   readonly registration: Registration
   readonly token: string
-  /** Heals registration and secret; answers which it had to. Throws the system's error. */
-  readonly reassert: () => ReadonlyArray<"registration" | "secret">
-  /** Gives up what says that we are here, as far as it is still ours. */
-  readonly leave: () => Promise<void>
+  /** Heals what says that we own; answers what it had to. Throws the system's error. */
+  readonly reassert: () => ReadonlyArray<"registration" | "secret" | "owner note">
+  /** Unbinds. `remove`: takes away the registration, as far as it is still ours; a superseded owner removes nothing. */
+  readonly leave: (options: { readonly remove: boolean }) => Promise<void>
 }
 
 export type Unusable = Extract<StartupOutcome, { readonly type: "unusable" }>
@@ -64,11 +64,12 @@ export const open = async (
       registration,
       token,
       reassert: () => [
+        ...(OwnerNote.reassert(paths.owner, { instanceID, lock: lock.path }) ? (["owner note"] as const) : []),
         ...(Credential.reassert(paths.secret, established.secret) ? (["secret"] as const) : []),
         ...(record.reassert(lock, paths.registration, registration) ? (["registration"] as const) : [])
       ],
-      leave: async () => {
-        record.removeOwn(lock, paths.registration, instanceID)
+      leave: async ({ remove }) => {
+        if (remove) record.removeOwn(lock, paths.registration, instanceID)
         await bound.close()
       }
     }

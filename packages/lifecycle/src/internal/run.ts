@@ -1,7 +1,10 @@
 /** Where Effect begins: the owner's scope, from `starting` to the end of the process. */
 import type { HeldLock } from "@holdfast/lock/gate"
+import type { Claim } from "@holdfast/lock/lease"
+import { Ownership } from "@holdfast/lock/Ownership"
 import { ProcessLock } from "@holdfast/lock/ProcessLock"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import type { Application } from "../Application.ts"
 import { serve } from "../ManagedService.ts"
 import type { Owner } from "./owner.ts"
@@ -9,6 +12,7 @@ import type { Owner } from "./owner.ts"
 /** Resolves when the service was stopped. The lock is let go by the end of the process, not before. */
 export const run = (
   lock: HeldLock,
+  claim: Claim,
   owner: Owner,
   application: () => Promise<{ readonly default: Application }>
 ): Promise<void> =>
@@ -18,4 +22,10 @@ export const run = (
     )
     const service = yield* serve(yield* ProcessLock, owner, application)
     yield* service.stopped
-  }).pipe(Effect.scoped, Effect.provide(ProcessLock.layerAdopted(lock, { release: "process" })), Effect.runPromise)
+  }).pipe(
+    Effect.scoped,
+    Effect.provide(
+      Ownership.layerAdopted(claim).pipe(Layer.provideMerge(ProcessLock.layerAdopted(lock, { release: "process" })))
+    ),
+    Effect.runPromise
+  )

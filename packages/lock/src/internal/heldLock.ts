@@ -5,7 +5,7 @@ const grips = new WeakMap<HeldLock, Grip>()
 
 /** Wraps a grip so that it can be handed on once. */
 export const seal = (grip: Grip, path: string, primitive: string): HeldLock => {
-  const lock: HeldLock = { "~@holdfast/lock/HeldLock": undefined, path, primitive }
+  const lock: HeldLock = { "~@holdfast/lock/HeldLock": undefined, path, heldInode: grip.inode() ?? null, primitive }
   grips.set(lock, grip)
   // a lock that nobody adopted yet must not be collected with its handle: it is held until the process ends
   pinned.add(lock)

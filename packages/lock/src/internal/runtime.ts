@@ -29,18 +29,20 @@ export const requireHere = (): NodeJS.Require => process.getBuiltinModule("node:
 export const bunFfi = (): BunFfi => requireHere()("bun:ffi") as BunFfi
 
 /**
- * `node:ffi`, or `undefined` where Node has none. It prints an `ExperimentalWarning` when loaded, which is nothing a
- * person who starts a service can act on, so that one warning is dropped while loading.
+ * A builtin module, or `undefined` where the runtime has none. `node:ffi` and, on Node 22, `node:sqlite` print an
+ * `ExperimentalWarning` when loaded, which is nothing a person who starts a service can act on: it is dropped.
  */
-export const nodeFfi = (): NodeFfi | undefined => {
+export const quietly = (name: "node:ffi" | "node:sqlite"): unknown => {
   const emitWarning = process.emitWarning
   process.emitWarning = (() => undefined) as typeof process.emitWarning
   try {
-    return (process.getBuiltinModule as (id: string) => unknown)("node:ffi") as NodeFfi | undefined
+    return (process.getBuiltinModule as (id: string) => unknown)(name)
   } finally {
     process.emitWarning = emitWarning
   }
 }
+
+export const nodeFfi = (): NodeFfi | undefined => quietly("node:ffi") as NodeFfi | undefined
 
 /** Names of libc to try, most likely first. */
 export const libcNames = (platform: NodeJS.Platform): ReadonlyArray<string> =>

@@ -1,0 +1,229 @@
+/**
+ * Where the lease is kept: one row with the epoch, and who holds it.
+ *
+ * @since 0.1.0
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as core from "./internal/lease.ts"
+import { type LeaseDatabase, LeaseFailure, openLease } from "./internal/leaseDatabase.ts"
+import type { LeaseRow } from "./internal/leaseDecision.ts"
+import { ClaimSuperseded, LeaseHeld, LeaseReplaced, LeaseUnavailable, superseded, unavailable } from "./LeaseError.ts"
+
+export { ClaimSuperseded, LeaseHeld, LeaseReplaced, LeaseUnavailable } from "./LeaseError.ts"
+
+/**
+ * A claim that was granted. It carries the token in the clear, so it stays in the owner's memory.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Claim = core.Claim
+
+/**
+ * What a claimant says of itself. `lockInode` is that of the process lock it provably holds; `null` where none is.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Claimant = Pick<Claim, "instanceID" | "identity" | "lockInode">
+
+/**
+ * The lease as it stands. `live` means that it has not expired: whether a takeover has to wait, not whether the holder
+ * is alive. Times are milliseconds since the epoch by the holder's wall clock.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface LeaseStatus {
+  readonly epoch: number
+  readonly live: boolean
+  readonly holder: {
+    readonly instanceID: string
+    readonly pid: number
+    readonly host: string
+    readonly startIdentity: string
+    readonly heartbeatAt: number
+    readonly expiresAt: number
+  } | null
+}
+
+/**
+ * The lease's store: six operations, each one transaction.
+ *
+ * **Details**
+ *
+ * - `claim`: the next epoch, by the two rules of DESIGN §3. Where nobody can tell whether the holder lives it waits
+ *   until the row has stayed unchanged for one lease on this process's monotonic clock.
+ * - `renew`: matches epoch, instance, token, pid and start identity, and **not** the expiry: an owner that slept longer
+ *   than its lease re-arms it.
+ * - `release`: the epoch stays, the holder goes; a claim that is not there any more is left alone.
+ * - `status`: looks.
+ * - `advance`: moves our own claim past an epoch that a fence has already accepted.
+ * - `rewrite`: puts our claim into a store that took the old one's place, unless another owner was crowned there.
+ *
+ * **Gotchas** An epoch is never handed out twice by one store; a store put back from an older copy can hand one out
+ * again, which is why a fence moves the owner past what it has seen.
+ *
+ * @category services
+ * @since 0.1.0
+ */
+export class LeaseStore extends Context.Service<
+  LeaseStore,
+  {
+    readonly claim: (claimant: Claimant) => Effect.Effect<Claim, LeaseHeld | LeaseUnavailable>
+    readonly renew: (claim: Claim) => Effect.Effect<void, ClaimSuperseded | LeaseReplaced | LeaseUnavailable>
+    readonly release: (claim: Claim) => Effect.Effect<void, LeaseUnavailable>
+    readonly status: Effect.Effect<LeaseStatus, LeaseUnavailable>
+    readonly advance: (claim: Claim, past: number) => Effect.Effect<Claim, ClaimSuperseded | LeaseUnavailable>
+    readonly rewrite: (claim: Claim) => Effect.Effect<void, ClaimSuperseded | LeaseUnavailable>
+  }
+>()("@holdfast/lock/LeaseStore") {
+  /** In a SQLite file that is created with mode 0600 on first use; `lease` is how long a renewal is good for. */
+  static readonly layerSqlite = (
+    path: string,
+    options?: { readonly lease?: Duration.Input }
+  ): Layer.Layer<LeaseStore> =>
+    Layer.effect(
+      LeaseStore,
+      make(path, () => openLease(path), options?.lease)
+    )
+
+  /** In memory, under the same rules; for tests of one process. */
+  static readonly layerMemory = (options?: { readonly lease?: Duration.Input }): Layer.Layer<LeaseStore> =>
+    Layer.effect(
+      LeaseStore,
+      Effect.suspend(() => make("memory", inMemory(), options?.lease))
+    )
+}
+
+/** DESIGN §7. */
+export const defaultLease = "30 seconds"
+
+const inMemory = (): (() => LeaseDatabase) => {
+  let row: LeaseRow | undefined
+  const database: LeaseDatabase = {
+    read: () => row,
+    transact: (decide) => {
+      const before = row
+      row = decide(before) ?? before
+      return before
+    },
+    close: () => undefined
+  }
+  return () => database
+}
+
+const make = (
+  path: string,
+  open: () => LeaseDatabase,
+  lease: Duration.Input = defaultLease
+): Effect.Effect<LeaseStore["Service"], never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const leaseMs = Duration.toMillis(lease)
+    let database: LeaseDatabase | undefined
+    const drop = () => {
+      const dropped = database
+      database = undefined
+      dropped?.close()
+    }
+    yield* Effect.addFinalizer(() => Effect.sync(drop))
+
+    const using = <A>(
+      body: (database: LeaseDatabase, times: core.Times) => A
+    ): Effect.Effect<A, LeaseReplaced | LeaseUnavailable> =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        Effect.try({
+          try: () => body((database ??= open()), { now, leaseMs }),
+          catch: (error) => {
+            if (!(error instanceof LeaseFailure)) throw error
+            drop() // the next operation opens what is there then
+            return error.failure._tag === "Replaced"
+              ? new LeaseReplaced({ path, message: `The lease ${path} was replaced.`, action: "" })
+              : unavailable(path, error.failure.code)
+          }
+        })
+      )
+    /** Where a replaced file is simply the file: once more with what is there now. */
+    const usingCurrent = <A>(
+      body: (database: LeaseDatabase, times: core.Times) => A
+    ): Effect.Effect<A, LeaseUnavailable> =>
+      using(body).pipe(
+        Effect.catchTag("LeaseReplaced", () => using(body)),
+        Effect.catchTag("LeaseReplaced", () => Effect.fail(unavailable(path, "busy")))
+      )
+    const epochNow = usingCurrent((store) => store.read()?.epoch ?? null)
+    const lost = (claim: Claim) => Effect.flatMap(epochNow, (stored) => Effect.fail(superseded(claim.epoch, stored)))
+
+    const claim = (claimant: Claimant): Effect.Effect<Claim, LeaseHeld | LeaseUnavailable> =>
+      Effect.gen(function* () {
+        let observed: { readonly row: LeaseRow; readonly since: bigint } | undefined
+        while (true) {
+          const now = yield* Clock.monotonicTimeNanos
+          const whole = observed !== undefined && now - observed.since >= BigInt(leaseMs) * 1_000_000n
+          const outcome = yield* usingCurrent((store, times) =>
+            core.claim(store, claimant, times, whole ? observed!.row : undefined)
+          )
+          switch (outcome._tag) {
+            case "Claimed":
+              return outcome.claim
+            case "Held": {
+              const { host, pid } = outcome.holder
+              return yield* new LeaseHeld({
+                host,
+                pid,
+                message: `Already running with PID ${pid}.`,
+                action: "Use the running service, or stop it first."
+              })
+            }
+            case "Unknown":
+              if (observed === undefined || JSON.stringify(observed.row) !== JSON.stringify(outcome.row)) {
+                observed = { row: outcome.row, since: now }
+              }
+              yield* Effect.sleep(Math.min(1000, leaseMs))
+          }
+        }
+      })
+
+    return LeaseStore.of({
+      claim,
+      renew: (claim) =>
+        Effect.flatMap(
+          using((store, times) => core.renew(store, claim, times)),
+          (renewal): Effect.Effect<void, ClaimSuperseded | LeaseReplaced | LeaseUnavailable> => {
+            switch (renewal) {
+              case "Renewed":
+                return Effect.void
+              case "Superseded":
+                return lost(claim)
+              case "Replaced":
+                return Effect.fail(
+                  new LeaseReplaced({ path, message: `The lease ${path} was replaced by an older one.`, action: "" })
+                )
+            }
+          }
+        ),
+      release: (claim) => Effect.asVoid(usingCurrent((store) => core.release(store, claim))),
+      status: usingCurrent((store, { now }) => statusOf(store.read(), now)),
+      advance: (claim, past) =>
+        Effect.flatMap(
+          usingCurrent((store, times) => core.advance(store, claim, past, times)),
+          (moved) => (moved === undefined ? lost(claim) : Effect.succeed(moved))
+        ),
+      rewrite: (claim) =>
+        Effect.flatMap(
+          usingCurrent((store, times) => core.rewrite(store, claim, times)),
+          (written) => (written ? Effect.void : lost(claim))
+        )
+    })
+  })
+
+const statusOf = (row: LeaseRow | undefined, now: number): LeaseStatus => {
+  if (row === undefined || row.holder === null) return { epoch: row?.epoch ?? 0, live: false, holder: null }
+  const { lockInode: _, tokenHash: __, ...holder } = row.holder
+  return { epoch: row.epoch, live: holder.expiresAt > now, holder }
+}
