@@ -12,6 +12,7 @@ import type * as Scope from "effect/Scope"
 import * as core from "./internal/lease.ts"
 import { type LeaseDatabase, LeaseFailure, openLease } from "./internal/leaseDatabase.ts"
 import type { LeaseRow } from "./internal/leaseDecision.ts"
+import { inodeOf } from "./OwnerNote.ts"
 import { ClaimSuperseded, LeaseHeld, LeaseReplaced, LeaseUnavailable, superseded, unavailable } from "./LeaseError.ts"
 
 export { ClaimSuperseded, LeaseHeld, LeaseReplaced, LeaseUnavailable } from "./LeaseError.ts"
@@ -90,14 +91,19 @@ export class LeaseStore extends Context.Service<
   ): Layer.Layer<LeaseStore> =>
     Layer.effect(
       LeaseStore,
-      make(path, () => openLease(path), options?.lease)
+      make(
+        path,
+        () => openLease(path),
+        () => inodeOf(path) !== undefined,
+        options?.lease
+      )
     )
 
   /** In memory, under the same rules; for tests of one process. */
   static readonly layerMemory = (options?: { readonly lease?: Duration.Input }): Layer.Layer<LeaseStore> =>
     Layer.effect(
       LeaseStore,
-      Effect.suspend(() => make("memory", inMemory(), options?.lease))
+      Effect.suspend(() => make("memory", inMemory(), () => true, options?.lease))
     )
 }
 
@@ -121,6 +127,7 @@ const inMemory = (): (() => LeaseDatabase) => {
 const make = (
   path: string,
   open: () => LeaseDatabase,
+  exists: () => boolean,
   lease: Duration.Input = defaultLease
 ): Effect.Effect<LeaseStore["Service"], never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -208,7 +215,12 @@ const make = (
           }
         ),
       release: (claim) => Effect.asVoid(usingCurrent((store) => core.release(store, claim))),
-      status: usingCurrent((store, { now }) => statusOf(store.read(), now)),
+      // a look creates nothing
+      status: Effect.suspend(() =>
+        exists()
+          ? usingCurrent((store, { now }) => statusOf(store.read(), now))
+          : Effect.succeed<LeaseStatus>({ epoch: 0, live: false, holder: null })
+      ),
       advance: (claim, past) =>
         Effect.flatMap(
           usingCurrent((store, times) => core.advance(store, claim, past, times)),

@@ -274,7 +274,7 @@ describe("the heartbeat", () => {
         const { heartbeat, lease } = yield* beating
         const lost = yield* heartbeat.lost.pipe(Effect.forkScoped)
         yield* TestClock.adjust("1 second")
-      for (const asleep of ["40 seconds", "8 hours", "3 days"] as const) {
+        for (const asleep of ["40 seconds", "8 hours", "3 days"] as const) {
           yield* clock.suspend(asleep)
           assert.isFalse(heartbeat.isRecent())
           assert.isFalse((yield* lease.status).live)
