@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
+import { provable } from "./lease.ts"
 import type { ClaimSuperseded, LeaseUnavailable } from "./LeaseError.ts"
 import { type Claim, defaultLease, type LeaseStore } from "./LeaseStore.ts"
 import type { ProcessLock } from "./ProcessLock.ts"
@@ -104,7 +105,7 @@ export const make = (options: {
     const anchor = Effect.gen(function* () {
       if (yield* lock.stillOurs) return true
       if (!(yield* lock.reanchor)) return false
-      claim = { ...claim, lockInode: yield* lock.inode }
+      claim = { ...claim, lockInode: provable(lock.path, yield* lock.inode) }
       yield* Effect.logWarning("the lock file was replaced; locked the new one")
       return true
     })

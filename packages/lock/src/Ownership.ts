@@ -9,6 +9,7 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as identity from "./identity.ts"
 import { type ClaimSuperseded, type LeaseHeld, LeaseUnavailable } from "./LeaseError.ts"
+import { provable } from "./lease.ts"
 import * as LeaseHeartbeat from "./LeaseHeartbeat.ts"
 import { type Claim, LeaseStore } from "./LeaseStore.ts"
 import { ProcessLock } from "./ProcessLock.ts"
@@ -70,7 +71,7 @@ export class Ownership extends Context.Service<
       Effect.gen(function* () {
         const lock = yield* ProcessLock
         const instanceID = yield* Effect.sync(() => process.getBuiltinModule("node:crypto").randomUUID())
-        const claimant = { instanceID, identity: identity.own(), lockInode: yield* lock.inode }
+        const claimant = { instanceID, identity: identity.own(), lockInode: provable(lock.path, yield* lock.inode) }
         return yield* keep(store, yield* store.claim(claimant), times)
       })
     )

@@ -6,6 +6,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as fileSystem from "./fileSystem.ts"
 import type { GateOutcome, HeldLock } from "./gate.ts"
 import { enter } from "./gate.ts"
 import { attempt } from "./internal/acquire.ts"
@@ -32,7 +33,12 @@ const toError = (outcome: NotAcquired): LockError => {
       })
     }
     case "Unsupported":
-      return new LockUnsupported({ path, message: outcome.message, action: outcome.action })
+      return new LockUnsupported({
+        path,
+        filesystem: fileSystem.of(path)?.name ?? "unknown",
+        message: outcome.message,
+        action: outcome.action
+      })
     case "Failed":
       return new LockFailed({ path, code: outcome.code, message: outcome.message, action: outcome.action })
   }

@@ -5,6 +5,7 @@
  *
  * @since 0.1.0
  */
+import * as fileSystem from "./fileSystem.ts"
 import type { HeldLock } from "./gate.ts"
 import * as identity from "./identity.ts"
 import { type Claim, claim as claimOnce } from "./internal/lease.ts"
@@ -31,6 +32,15 @@ export type LeaseOutcome =
       readonly action: string
     }
 
+/**
+ * The inode of a lock as proof that its holder is alone: on a remote file system another machine may hold it as well.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const provable = (path: string, inode: string | null): string | null =>
+  fileSystem.of(path)?.remote === true ? null : inode
+
 /** How long a renewal is good for, in milliseconds (DESIGN §7). */
 const leaseMs = 30_000
 
@@ -46,7 +56,7 @@ const lookMs = 1000
  * @since 0.1.0
  */
 export const claim = async (path: string, lock: HeldLock, instanceID: string): Promise<LeaseOutcome> => {
-  const claimant = { instanceID, identity: identity.own(), lockInode: lock.heldInode }
+  const claimant = { instanceID, identity: identity.own(), lockInode: provable(lock.path, lock.heldInode) }
   let observed: { readonly row: LeaseRow; readonly since: number } | undefined
   try {
     const store = openLease(path)

@@ -1,4 +1,5 @@
 /** Taking the lock honestly: the right inode, and a file system that really refuses a second holder. */
+import * as fileSystem from "../fileSystem.ts"
 import * as OwnerNote from "../OwnerNote.ts"
 import { type Problem, problem } from "../Problem.ts"
 import * as darwin from "./darwin.ts"
@@ -51,7 +52,7 @@ const unsupported = (path: string, detail: string): Attempt => ({
   _tag: "Unsupported",
   code: "ENOLOCK",
   path,
-  message: `No lock that holds could be taken on ${path} (${detail}).`,
+  message: `No lock that holds could be taken on ${path}, file system ${fileSystem.of(path)?.name ?? "unknown"} (${detail}).`,
   action: "Install the optional package koffi or the program flock (util-linux), or name a directory on a local disk."
 })
 
