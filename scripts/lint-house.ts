@@ -23,7 +23,7 @@ export interface Finding {
 export const withoutEffect: ReadonlyArray<string> = Object.entries({
   "packages/lock/src": "ServicePaths gate identity files OwnerNote StateDirectory Problem ExitCode step",
   "packages/lifecycle/src": "ServiceSpec daemon StartupOutcome Credential LifecycleShell",
-  "packages/lifecycle/src/internal": "lifecycle session registration reply owner own startupPipe",
+  "packages/lifecycle/src/internal": "lifecycle session registration reply reserved owner own startupPipe",
   "packages/client/src/internal": "exchange attach look contender decide logEnd"
 }).flatMap(([folder, modules]) => modules.split(" ").map((module) => `${folder}/${module}.ts`))
 
