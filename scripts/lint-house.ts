@@ -21,9 +21,9 @@ export interface Finding {
 
 /** The modules marked ∅ in the design: they run in the first milliseconds, before Effect is loaded. */
 export const withoutEffect: ReadonlyArray<string> = Object.entries({
-  "packages/lock/src": "ServicePaths gate identity files OwnerNote StateDirectory Problem ExitCode step",
+  "packages/lock/src": "ServicePaths gate identity files OwnerNote StateDirectory Problem ExitCode step lease fileSystem",
   "packages/lifecycle/src": "ServiceSpec daemon StartupOutcome Credential LifecycleShell",
-  "packages/lifecycle/src/internal": "lifecycle session registration reply owner own startupPipe",
+  "packages/lifecycle/src/internal": "lifecycle session registration reply reserved owner own startupPipe",
   "packages/client/src/internal": "exchange attach look contender decide logEnd"
 }).flatMap(([folder, modules]) => modules.split(" ").map((module) => `${folder}/${module}.ts`))
 

@@ -123,7 +123,11 @@ describe("the index file", () => {
         pollEvery: "50 millis",
         writer: (database) =>
           Effect.succeed((body) =>
-            Effect.suspend(() => (refuse ? Effect.fail("stale epoch") : Store.transaction(database)(body)))
+            Effect.suspend(() =>
+              refuse
+                ? Effect.fail(new Store.IndexUnavailable({ message: "stale epoch", action: "" }))
+                : Store.transaction(database)(body)
+            )
           )
       })
       yield* followed(self, root)

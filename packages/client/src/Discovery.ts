@@ -48,8 +48,10 @@ const make = (paths: ServicePaths): Discovery["Service"] => {
     const { registration, secret } = seen
     if (known?.registration.instanceID === registration.instanceID && known.registration.url === registration.url) {
       const answer = await health(known)
+      if (answer._tag === "Attached") return answer
+      // after a connection error somebody else may listen there: what is asked next is a proof, not the token
+      if (answer._tag === "Expired" || !answer.silent) known = undefined
       if (answer._tag !== "Expired") return answer
-      known = undefined
     }
     if (secret === undefined) return { _tag: "Unreachable", why: "its secret is missing", silent: false }
     const attached = await attach(registration, secret)

@@ -157,7 +157,8 @@ export const resolvePaths = (spec: ServiceSpec): ServicePaths | DirectoryUnusabl
 /** There is no place for this service's files: every call says so. */
 const unusable = (error: DirectoryUnusable): ServiceClient["Service"] => {
   const fail = () => Effect.fail(error)
-  const endpoint = { known: Effect.undefined, found: http.lost("", "no") }
+  const { action, message } = error
+  const found = Effect.fail(new TransportLost({ url: "", landed: "no", message, action }))
   return ServiceClient.of({
     state: Effect.succeed(missing),
     changes: Stream.succeed(missing),
@@ -166,7 +167,7 @@ const unusable = (error: DirectoryUnusable): ServiceClient["Service"] => {
     ensure: fail,
     http: http.make(
       HttpClient.make(() => Effect.die("not reached")),
-      endpoint
+      { known: Effect.undefined, found }
     ),
     follow: (source) => follow(source, Effect.succeed("")),
     stop: () => Effect.succeed(refusedFor(error)),

@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import { type ServiceSpec, titleOf } from "@holdfast/lifecycle/ServiceSpec"
+import { oneLine } from "@holdfast/lock/Problem"
 import type { ServiceState } from "./ServiceState.ts"
 
 /**
@@ -40,7 +41,12 @@ export interface StatusLine {
 export const line = (state: ServiceState, spec: ServiceSpec): StatusLine => {
   const { registration, status } = state
   const version = state.health?.version ?? registration?.version ?? spec.version
-  const say = (text: string, action?: string, usable = false): StatusLine => ({ text, action, usable })
+  // what an application says is one line here, without the means to move a cursor
+  const say = (text: string, action?: string, usable = false): StatusLine => ({
+    text: oneLine(text).trim(),
+    action: action === undefined ? undefined : oneLine(action).trim(),
+    usable
+  })
   switch (status.type) {
     case "missing":
       return say("Starting background service…")

@@ -80,7 +80,7 @@ export const idempotent = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect
 export const isIdempotentMethod = (method: string): boolean => /^(GET|HEAD|OPTIONS|QUERY)$/.test(method)
 
 /**
- * How a client that lost its service tries again: at once, then with 250 ms growing to 5 s, each ±20 %, for ever.
+ * How a client that lost its service tries again: after 250 ms, growing to 5 s, each ±20 %, for ever.
  *
  * **When to use** In `Effect.retry` around your own loops, or as the base of a policy of yours.
  *

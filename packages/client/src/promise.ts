@@ -8,8 +8,9 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { type AnyEvent, makeParser } from "effect/encoding/Sse"
 import * as Exit from "effect/Exit"
-import * as Fiber from "effect/Fiber"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import type { HttpClientResponse } from "effect/http/HttpClientResponse"
+import type { HttpMethod } from "effect/http/HttpMethod"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
@@ -114,37 +115,38 @@ export const fromEffect = (context: Context.Context<ServiceClient>): PromiseServ
 
 const make = (running: Running): PromiseServiceClient => {
   let state = missing
-  let following: Promise<Fiber.Fiber<void>> | undefined
+  let following: Promise<void> | undefined
   const listeners = new Set<() => void>()
+  const disposed = new AbortController()
+  const until = (signal: AbortSignal | null | undefined): AbortSignal =>
+    signal ? AbortSignal.any([signal, disposed.signal]) : disposed.signal
 
-  const run = async <A, E>(
-    effect: Effect.Effect<A, E, ServiceClient>,
-    signal: AbortSignal | null | undefined
-  ): Promise<A> => {
-    signal?.throwIfAborted()
+  const run = async <A, E>(effect: Effect.Effect<A, E, ServiceClient>, signal: AbortSignal): Promise<A> => {
+    signal.throwIfAborted()
     const context = await running.context()
-    const exit = await Effect.runPromiseExitWith(context)(effect, signal ? { signal } : undefined)
+    const exit = await Effect.runPromiseExitWith(context)(effect, { signal })
     if (Exit.isSuccess(exit)) return exit.value
-    signal?.throwIfAborted()
+    signal.throwIfAborted()
     return Effect.runPromise(exit)
   }
   const use = <A, E>(f: (service: ServiceClient["Service"]) => Effect.Effect<A, E>, call: Call | undefined) =>
-    run(Effect.flatMap(ServiceClient, f), call?.signal)
+    run(Effect.flatMap(ServiceClient, f), until(call?.signal))
+  const iterateOver = <A>(
+    stream: (service: ServiceClient["Service"]) => Stream.Stream<A, unknown>,
+    call: Call | undefined
+  ) => iterate(running, stream, until(call?.signal))
 
   const follow = () => {
-    following ??= running.context().then((context) =>
-      Effect.runForkWith(context)(
-        Effect.flatMap(ServiceClient, (service) =>
-          Stream.runForEach(service.changes, (next) =>
-            Effect.sync(() => {
-              state = next
-              for (const listener of listeners) listener()
-            })
-          )
-        )
-      )
-    )
-    following.catch(() => undefined) // the call that comes next reports it
+    following ??= use(
+      (service) =>
+        Stream.runForEach(service.changes, (next) =>
+          Effect.sync(() => {
+            state = next
+            for (const listener of listeners) listener()
+          })
+        ),
+      undefined
+    ).catch(() => undefined) // the call that comes next reports it
   }
   const followed = <A>(call: () => A): A => {
     follow()
@@ -163,37 +165,48 @@ const make = (running: Running): PromiseServiceClient => {
     },
     restart: (options) => use((service) => service.restart(), options),
     stop: (options) => use((service) => service.stop(), options),
-    status: (options) => followed(() => iterate(running, (service) => service.changes, options?.signal)),
+    status: (options) => followed(() => iterateOver((service) => service.changes, options)),
     current: () => state,
     subscribe: (listener) => {
       follow()
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    fetch: (path, init) => run(request(path, init), init?.signal),
-    events: (path, options) => iterate(running, (service) => eventsOf(service, path), options?.signal),
+    fetch: async (path, init) => {
+      const signal = until(init?.signal)
+      return run(await requestOf(path, init), signal).then((response) => responseOf(response, signal))
+    },
+    events: (path, options) => iterateOver((service) => eventsOf(service, path), options),
     dispose: async () => {
       listeners.clear()
-      const fiber = await following?.catch(() => undefined)
-      if (fiber !== undefined) await Effect.runPromise(Fiber.interrupt(fiber))
+      disposed.abort(new DOMException("The service client was disposed.", "AbortError"))
+      await following
       await running.dispose()
     }
   }
 }
 
-const request = (path: string, init: (RequestInit & { readonly idempotent?: boolean }) | undefined) =>
-  Effect.gen(function* () {
-    const service = yield* ServiceClient
-    const { idempotent: repeat, signal: _, ...rest } = init ?? {}
-    // the host is only there because a Request needs one; the client puts the real address in front of the path
-    const sent = HttpClientRequest.fromWeb(new Request(`http://service${path}`, rest)).pipe(
-      HttpClientRequest.setUrl(path)
-    )
-    const executed = service.http.execute(sent)
-    const response = yield* repeat === true ? idempotent(executed) : executed
-    const body = [204, 205, 304].includes(response.status) ? null : Stream.toReadableStream(response.stream)
-    return new Response(body, { status: response.status, headers: { ...response.headers } })
-  })
+/** The whole body is read first: it may have to be sent again, to the next owner. */
+const requestOf = async (path: string, init: (RequestInit & { readonly idempotent?: boolean }) | undefined) => {
+  const { idempotent: repeat, signal: _, ...rest } = init ?? {}
+  // the host is only there because a Request needs one; the client puts the real address in front of the path
+  const web = new Request(`http://service${path}`, rest)
+  const body = new Uint8Array(await web.arrayBuffer())
+  const bare = HttpClientRequest.make(web.method as HttpMethod)(path, { headers: Object.fromEntries(web.headers) })
+  const request =
+    web.body === null
+      ? bare
+      : HttpClientRequest.bodyUint8Array(bare, body, web.headers.get("content-type") ?? "application/octet-stream")
+  const executed = Effect.flatMap(ServiceClient, (service) => service.http.execute(request))
+  return repeat === true ? idempotent(executed) : executed
+}
+
+const responseOf = (response: HttpClientResponse, signal: AbortSignal): Response => {
+  const body = [204, 205, 304].includes(response.status)
+    ? null
+    : Stream.toReadableStream(response.stream).pipeThrough(new TransformStream(), { signal })
+  return new Response(body, { status: response.status, headers: { ...response.headers } })
+}
 
 const again = Schedule.spaced("250 millis").pipe(Schedule.jittered)
 
@@ -236,15 +249,17 @@ const parse = (data: string): unknown => {
 async function* iterate<A>(
   running: Running,
   stream: (service: ServiceClient["Service"]) => Stream.Stream<A, unknown>,
-  signal: AbortSignal | undefined
+  signal: AbortSignal
 ): AsyncGenerator<A> {
-  signal?.throwIfAborted()
+  signal.throwIfAborted()
   const context = await running.context()
   const source = Stream.unwrap(Effect.map(ServiceClient, stream))
   const iterator = Stream.toAsyncIterableWith(source, context)[Symbol.asyncIterator]()
-  const aborted = new Promise<never>((_, reject) =>
-    signal?.addEventListener("abort", () => reject(signal.reason), { once: true })
-  )
+  let abort = () => undefined as void
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(signal.reason)
+    signal.addEventListener("abort", abort, { once: true })
+  })
   aborted.catch(() => undefined)
   try {
     while (true) {
@@ -253,6 +268,7 @@ async function* iterate<A>(
       yield next.value
     }
   } finally {
+    signal.removeEventListener("abort", abort)
     iterator.return?.().catch(() => undefined)
   }
 }

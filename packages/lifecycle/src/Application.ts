@@ -17,6 +17,7 @@ import * as Layer from "effect/Layer"
 import { type Pipeable, pipeArguments } from "effect/Pipeable"
 import type * as Scope from "effect/Scope"
 import { BootFailed } from "./BootFailed.ts"
+import { isReserved, pathOf } from "./internal/reserved.ts"
 import { ServiceInstance } from "./ServiceInstance.ts"
 
 export { BootFailed } from "./BootFailed.ts"
@@ -106,23 +107,23 @@ const reserved: Layer.Layer<HttpRouter.HttpRouter, never, HttpRouter.HttpRouter>
 )
 
 const reserve = (router: HttpRouter.HttpRouter, prefix: string): HttpRouter.HttpRouter => {
-  const guarded = <A, E, R>(path: string, add: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
-    const full = `${prefix}${path}`
-    return full === "/service" || full.startsWith("/service/")
-      ? Effect.die(
-          new BootFailed({
-            message: `The path ${full} is reserved for the service itself.`,
-            action: "Rename the application's route."
-          })
-        )
-      : add
-  }
+  const refused = (path: string): boolean => isReserved(pathOf(`${prefix}/${path}`))
+  const refuse = (path: string) =>
+    Effect.die(
+      new BootFailed({
+        message: `The path ${prefix}${path} is reserved for the service itself.`,
+        action: "Rename the application's route."
+      })
+    )
   return {
     ...router,
     prefixed: (more) => reserve(router.prefixed(more), prefix + more),
-    add: (method, path, handler, options) => guarded(path, router.add(method, path, handler, options)),
-    addAll: (routes) =>
-      guarded(routes.find((route) => /^\/service(\/|$)/.test(prefix + route.path))?.path ?? "/", router.addAll(routes))
+    add: (method, path, handler, options) =>
+      refused(path) ? refuse(path) : router.add(method, path, handler, options),
+    addAll: (routes) => {
+      const first = routes.find((route) => refused(route.path))
+      return first === undefined ? router.addAll(routes) : refuse(first.path)
+    }
   }
 }
 

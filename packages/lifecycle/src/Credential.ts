@@ -81,11 +81,19 @@ export const establish = (path: string): Exclude<SecretReading, { readonly _tag:
   const key = crypto.randomBytes(32)
   try {
     if (reading._tag === "Malformed") files.replace(path, `${key.toString("base64url")}\n`)
-    else if (!files.create(path, `${key.toString("base64url")}\n`)) return establish(path)
+    else if (!files.create(path, `${key.toString("base64url")}\n`)) return taken(path)
     return { _tag: "Secret", secret: secretOf(key) }
   } catch (error) {
     return { _tag: "Rejected", problem: problem("write the secret", path, error) }
   }
+}
+
+/** Something came to the path between looking and creating: it is used when it is a secret, and otherwise said. */
+const taken = (path: string): Exclude<SecretReading, { readonly _tag: "Absent" | "Malformed" }> => {
+  const reading = load(path)
+  if (reading._tag === "Secret" || reading._tag === "Rejected") return reading
+  const message = `Cannot write the secret ${path}: something that cannot be read is in its place.`
+  return { _tag: "Rejected", problem: { code: "EEXIST", path, message, action: `Remove it: rm '${path}'` } }
 }
 
 /**

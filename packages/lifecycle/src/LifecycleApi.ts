@@ -65,7 +65,8 @@ export const StopAccepted = Schema.Struct({ deadlineMs: Schema.Int })
 const refusals = [
   Refusal.pipe(HttpApiSchema.status(400)),
   Refusal.pipe(HttpApiSchema.status(401)),
-  Refusal.pipe(HttpApiSchema.status(409))
+  Refusal.pipe(HttpApiSchema.status(409)),
+  Refusal.pipe(HttpApiSchema.status(413))
 ] as const
 
 /**

@@ -9,6 +9,7 @@ import type * as Http from "node:http"
 import * as Credential from "./Credential.ts"
 import { initial, type LifecycleEvent, reduce } from "./internal/lifecycle.ts"
 import { readJson, refuse, send } from "./internal/reply.ts"
+import { isReserved, pathOf } from "./internal/reserved.ts"
 import * as session from "./internal/session.ts"
 import type { ServiceHealth } from "./ServiceHealth.ts"
 import type { ServiceStatus } from "./ServiceStatus.ts"
@@ -88,7 +89,7 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
   const stops = new Set<() => void>()
   const streams = new Set<Http.ServerResponse>()
   const answering = new Set<Http.ServerResponse>()
-  let idle: () => void = () => undefined
+  const drains = new Set<() => void>()
 
   const health = (): ServiceHealth => ({
     healthy: true,
@@ -118,7 +119,9 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
   const server = http.createServer((request, response) => route(request, response))
   const endpoint = await bind(server, options.port)
   const sessions = session.make({ ...options, endpoint })
-  const hosts = [endpoint, endpoint.replace("127.0.0.1", "localhost")]
+  const hosts = [endpoint, endpoint.replace("127.0.0.1", "localhost")].flatMap(
+    (host) => (host.endsWith(":80") ? [host, host.slice(0, -3)] : [host]) // clients leave the default port out
+  )
 
   const openStream = (response: Http.ServerResponse) => {
     response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" })
@@ -210,7 +213,7 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
     if (!hosts.includes(request.headers.host ?? ""))
       return refuse(response, "foreign_host", "This service is not that host.")
     const path = pathOf(request.url ?? "/")
-    if (path === "/service" || path.startsWith("/service/")) return routeService(path, request, response)
+    if (isReserved(path)) return routeService(path, request, response)
     if (status.type !== "ready" || handler === undefined) return unavailable(request, response)
     if (!isProved(request)) return refuse(response, "unauthenticated", "Open a session first.")
     if (isRecent()) return answer(handler, request, response)
@@ -222,11 +225,13 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
   }
 
   const answer = (handle: Handler, request: Http.IncomingMessage, response: Http.ServerResponse): void => {
-    delete request.headers[Credential.tokenHeader]
+    forgetToken(request)
     answering.add(response)
     response.on("close", () => {
       answering.delete(response)
-      if (answering.size === 0) idle()
+      if (answering.size > 0) return
+      for (const drained of drains) drained()
+      drains.clear()
     })
     handle(request, response)
   }
@@ -250,7 +255,7 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
       if (status.type === "stopping") listener()
       else stops.add(listener)
     },
-    drained: () => (answering.size === 0 ? Promise.resolve() : new Promise((resolve) => (idle = resolve))),
+    drained: () => (answering.size === 0 ? Promise.resolve() : new Promise((resolve) => drains.add(resolve))),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
@@ -259,13 +264,13 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
   }
 }
 
-const pathOf = (target: string): string => {
-  const path = target.split("?", 1)[0]!
-  // the application's router decodes; a path that only decodes to /service must not slip past us
-  try {
-    return decodeURIComponent(path)
-  } catch {
-    return path
+/** The application never sees the token: `headers` and `headersDistinct` are both made from the raw ones. */
+const forgetToken = (request: Http.IncomingMessage): void => {
+  const { headers, headersDistinct, rawHeaders } = request // the getters read the raw ones, so before they change
+  delete headers[Credential.tokenHeader]
+  delete headersDistinct[Credential.tokenHeader]
+  for (let index = rawHeaders.length - 2; index >= 0; index -= 2) {
+    if (rawHeaders[index]!.toLowerCase() === Credential.tokenHeader) rawHeaders.splice(index, 2)
   }
 }
 

@@ -121,8 +121,13 @@ export class ManagedService extends Context.Service<
       ManagedService,
       Effect.gen(function* () {
         const lock = yield* ProcessLock
+        const files = paths(spec)
+        // whoever holds another file's lock is not this service's owner
+        if (lock.path !== files.lock) {
+          return yield* Effect.die(new Error(`${spec.app} needs the lock ${files.lock}, and was given ${lock.path}.`))
+        }
         const { instanceID } = yield* Ownership
-        const owner = yield* Effect.promise(() => open(lock, { spec, paths: paths(spec), instanceID }))
+        const owner = yield* Effect.promise(() => open(lock, { spec, paths: files, instanceID }))
         if ("type" in owner) return yield* toError(owner, spec)
         return yield* serve(lock, owner, application)
       })

@@ -66,7 +66,8 @@ export const define = <const S extends ServiceSpec>(spec: S): S => {
   for (const name of spec.environment ?? []) {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
       refuse(`${JSON.stringify(name)} is not a variable's name.`, "List names only.")
-    if (name === "NODE_OPTIONS") refuse("NODE_OPTIONS is never passed on to a service.", "Remove it from environment.")
+    if (name.toUpperCase() === "NODE_OPTIONS")
+      refuse("NODE_OPTIONS is never passed on to a service.", "Remove it from environment.")
   }
   return spec
 }

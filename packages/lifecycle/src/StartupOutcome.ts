@@ -104,16 +104,31 @@ export const healthOf = (value: unknown): ServiceHealth | undefined => {
   const status = record(found["status"])
   if (healthy !== true || typeof version !== "string" || !Number.isSafeInteger(pid) || typeof instanceID !== "string")
     return undefined
-  const optional = (field: unknown) => field === undefined || typeof field === "string"
-  const known =
-    (status?.["type"] === "starting" && optional(status["progress"])) ||
-    status?.["type"] === "ready" ||
-    (status?.["type"] === "stopping" && optional(status["targetVersion"])) ||
-    (status?.["type"] === "failed" && typeof status["message"] === "string" && typeof status["action"] === "string")
-  return known
-    ? { healthy, version, pid: pid as number, instanceID, status: status as ServiceHealth["status"] }
-    : undefined
+  const known = status === undefined ? undefined : statusOf(status)
+  return known === undefined ? undefined : { healthy, version, pid: pid as number, instanceID, status: known }
 }
+
+const optional = (field: unknown): field is string | undefined => field === undefined || typeof field === "string"
+
+const statusOf = (status: Record<string, unknown>): ServiceHealth["status"] | undefined => {
+  const { action, message, progress, targetVersion, type } = status
+  switch (type) {
+    case "ready":
+      return { type }
+    case "starting":
+      if (!optional(progress) || (progress === undefined && "progress" in status)) return undefined
+      return progress === undefined ? { type } : { type, progress }
+    case "stopping":
+      if (!optional(targetVersion) || (targetVersion === undefined && "targetVersion" in status)) return undefined
+      return targetVersion === undefined ? { type } : { type, targetVersion }
+    case "failed":
+      return typeof message === "string" && typeof action === "string" ? { type, message, action } : undefined
+    default:
+      return undefined
+  }
+}
+
+const kinds = ["directory", "credential", "lock", "lease", "port"] as const
 
 /**
  * Decodes one line of the pipe; `undefined` for anything else that a program may print there.
@@ -138,10 +153,13 @@ export const parseOutcome = (line: string): StartupOutcome | undefined => {
         : undefined
     case "held":
       return Number.isSafeInteger(found["pid"]) ? { type: "held", pid: found["pid"] as number } : { type: "held" }
-    case "unusable":
-      return ["kind", "path", "message", "action"].every((key) => typeof found[key] === "string")
-        ? (found as unknown as Extract<StartupOutcome, { readonly type: "unusable" }>)
+    case "unusable": {
+      const { action, message, path } = found
+      const kind = kinds.find((known) => known === found["kind"])
+      return kind !== undefined && typeof path === "string" && typeof message === "string" && typeof action === "string"
+        ? { type: "unusable", kind, path, message, action }
         : undefined
+    }
     default:
       return undefined
   }
@@ -156,7 +174,10 @@ export const parseOutcome = (line: string): StartupOutcome | undefined => {
 export const parseHandOver = (value: string | undefined): HandOver | undefined => {
   if (value === undefined || value === "") return undefined
   const found = parse(value)
-  if (found === undefined || !["app", "channel", "profile", "directory"].every((key) => text(found[key]))) {
+  const named = ["app", "channel", "profile", "directory"].every((key) => text(found?.[key]))
+  const { foreground, pipe } = found ?? {}
+  const pipes = pipe === undefined || (Number.isSafeInteger(pipe) && (pipe as number) >= 0)
+  if (found === undefined || !named || !pipes || !(foreground === undefined || typeof foreground === "boolean")) {
     throw new Error(`${variable} is not a hand-over. Unset it: clients set it for the services they start.`)
   }
   return found as unknown as HandOver

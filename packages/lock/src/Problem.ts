@@ -45,7 +45,16 @@ const words: Readonly<Record<string, readonly [reason: string, action: string]>>
  * @since 0.1.0
  */
 export const problem = (doing: string, path: string, error: unknown): Problem => {
-  const code = (error as NodeJS.ErrnoException).code ?? "UNKNOWN"
+  const found = (error as NodeJS.ErrnoException | null | undefined)?.code ?? "UNKNOWN"
+  const code = typeof found === "string" ? found : `error ${String(found)}`
   const [reason, action] = words[code] ?? [`the system says ${code}`, "Name another directory, or report this."]
-  return { code, path, message: `Cannot ${doing} ${path}: ${reason}.`, action }
+  return { code, path, message: `Cannot ${doing} ${oneLine(path)}: ${reason}.`, action }
 }
+
+/**
+ * Text of unknown origin as part of one line: control characters and line breaks become spaces.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ")

@@ -17,7 +17,7 @@ const crypto = () => process.getBuiltinModule("node:crypto")
  *
  * **Details**
  *
- * - `app`: letters, digits, `_` and `-`, 1 to 32 of them, starting with a lower-case letter or digit.
+ * - `app`: 1 to 32 of `a-z 0-9 -`, not starting with `-`.
  * - `channel` (default `"stable"`) and `profile` (default `"default"`): 1 to 32 of `a-z 0-9 _`. There is no `-`
  *   because it joins the two in a file name, and two different keys must never name one file.
  * - `directory`: where the files go, instead of the computed place. Relative paths count from the current directory.
@@ -71,11 +71,12 @@ export interface Surroundings {
   readonly cwd: () => string
 }
 
-const appPattern = /^[a-z0-9][A-Za-z0-9_-]{0,31}$/
+// one case, and no "_": two names must neither share a directory where case is ignored, nor a variable
+const appPattern = /^[a-z0-9][a-z0-9-]{0,31}$/
 const namePattern = /^[a-z0-9_]{1,32}$/
 
 const checked = (what: string, value: string, pattern: RegExp, allowed: string): string => {
-  if (pattern.test(value)) return value
+  if (typeof value === "string" && pattern.test(value)) return value
   throw new InvalidKey(`${what} ${JSON.stringify(value)} is not a valid name.`, `Use 1 to 32 of: ${allowed}.`)
 }
 
@@ -90,7 +91,7 @@ const checked = (what: string, value: string, pattern: RegExp, allowed: string):
 export const validate = (
   key: ServiceKey
 ): { readonly app: string; readonly channel: string; readonly profile: string } => ({
-  app: checked("The application name", key.app, appPattern, "letters, digits, _ and -, starting with a-z or 0-9"),
+  app: checked("The application name", key.app, appPattern, "a-z, 0-9 and -, not starting with -"),
   channel: checked("The channel", key.channel ?? "stable", namePattern, "a-z, 0-9 and _"),
   profile: checked("The profile", key.profile ?? "default", namePattern, "a-z, 0-9 and _")
 })
@@ -103,13 +104,17 @@ export const validate = (
  */
 export const stateDirVariable = (app: string): string => `${app.toUpperCase().replaceAll("-", "_")}_STATE_DIR`
 
+/** Paths as that platform writes them, whatever machine computes them. */
+const pathOn = (platform: NodeJS.Platform) => (platform === "win32" ? path.win32 : path.posix)
+
 const homeRelative = (around: Surroundings, app: string): string => {
+  const { isAbsolute, join } = pathOn(around.platform)
   if (around.platform === "win32") {
     const local = around.environment["LOCALAPPDATA"]
-    if (local) return path.win32.join(local, app)
+    if (local) return join(local, app)
   }
   const home = around.home() ?? (around.environment["HOME"] || undefined)
-  if (home === undefined || !path.isAbsolute(home)) {
+  if (home === undefined || !isAbsolute(home)) {
     throw new InvalidKey(
       "This user has no home directory, so there is no place for the service's files.",
       `Set ${stateDirVariable(app)} to a directory of your own.`
@@ -117,11 +122,11 @@ const homeRelative = (around: Surroundings, app: string): string => {
   }
   switch (around.platform) {
     case "darwin":
-      return path.join(home, "Library", "Application Support", app)
+      return join(home, "Library", "Application Support", app)
     case "win32":
-      return path.win32.join(home, "AppData", "Local", app)
+      return join(home, "AppData", "Local", app)
     default:
-      return path.join(home, ".local", "state", app)
+      return join(home, ".local", "state", app)
   }
 }
 
@@ -137,13 +142,14 @@ const homeRelative = (around: Surroundings, app: string): string => {
 export const resolve = (key: ServiceKey, around: Surroundings): ServicePaths => {
   const { app, channel, profile } = validate(key)
   const named = key.directory || around.environment[stateDirVariable(app)] || undefined
-  const directory = named === undefined ? homeRelative(around, app) : path.resolve(around.cwd(), named)
+  const directory =
+    named === undefined ? homeRelative(around, app) : pathOn(around.platform).resolve(around.cwd(), named)
   const base = channel === "stable" && profile === "default" ? "service" : `service-${channel}-${profile}`
-  return filesOf(directory, base)
+  return filesOf(pathOn(around.platform), directory, base)
 }
 
-const filesOf = (directory: string, base: string): ServicePaths => {
-  const file = (ending: string) => path.join(directory, base + ending)
+const filesOf = ({ join }: Pick<typeof path, "join">, directory: string, base: string): ServicePaths => {
+  const file = (ending: string) => join(directory, base + ending)
   return {
     directory,
     lock: file(".lock"),
@@ -188,7 +194,7 @@ export const paths = (key: ServiceKey): ServicePaths =>
  * @since 0.1.0
  */
 export const besideLock = (lock: string): ServicePaths =>
-  filesOf(path.dirname(lock), path.basename(lock).replace(/\.lock$/, ""))
+  filesOf(path, path.dirname(lock), path.basename(lock).replace(/\.lock$/, ""))
 
 /**
  * A profile for one service per workspace: 16 hexadecimal digits of the directory's real path.

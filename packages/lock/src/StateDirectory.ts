@@ -13,11 +13,29 @@ const path = process.getBuiltinModule("node:path")
 
 const statOf = (directory: string) => fs.statSync(directory)
 
-/** Not `mkdir { recursive }`: where a parent exists but refuses children with ENOENT (`/proc`), that never ends. */
-const makeDirectory = (directory: string): void => {
+/**
+ * Answers what it created, outermost first. Not `mkdir { recursive }`: where a parent exists but refuses children with
+ * ENOENT (`/proc`), that never ends.
+ */
+const makeDirectory = (directory: string, created: Array<string>): void => {
   const parent = path.dirname(directory)
-  if (parent !== directory && !fs.existsSync(parent)) makeDirectory(parent)
-  if (!fs.existsSync(directory)) fs.mkdirSync(directory, { mode: 0o700 })
+  if (parent !== directory && !fs.existsSync(parent)) makeDirectory(parent, created)
+  if (fs.existsSync(directory)) return
+  try {
+    fs.mkdirSync(directory, { mode: 0o700 })
+    created.push(directory)
+  } catch (error) {
+    // another contender came first; what it made is checked like any other
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST" || !fs.existsSync(directory)) throw error
+  }
+}
+
+const removeEmpty = (directory: string): void => {
+  try {
+    fs.rmdirSync(directory)
+  } catch {
+    // somebody uses it by now
+  }
 }
 
 /**
@@ -73,11 +91,13 @@ export const inspect = (directory: string): Problem | undefined => {
 export const prepare = (directory: string): Problem | undefined => {
   const found = inspect(directory)
   if (found !== undefined) return found
+  const created: Array<string> = []
   try {
-    makeDirectory(directory)
+    makeDirectory(directory, created)
     // root may write anywhere by its mode bits, so only the file system itself can say that it is read-only
     fs.accessSync(directory, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK)
   } catch (error) {
+    for (const made of created.toReversed()) removeEmpty(made)
     return problem("use the state directory", directory, error)
   }
   return inspect(directory)

@@ -97,6 +97,12 @@ export const ofPid = (pid: number): ProcessIdentity | undefined => {
 export const own = (): ProcessIdentity =>
   ofPid(process.pid) ?? { pid: process.pid, startIdentity: "", host: os.hostname() }
 
+/** The kernel's own word: /proc may be missing, or hide another user's process (hidepid). */
+const isAbsent = (pid: number): boolean => {
+  const sent = tryRead(() => process.kill(pid, 0))
+  return sent !== true && sent.code === "ESRCH"
+}
+
 /** What the kernel said about a pid, as data. */
 interface Sighting {
   readonly host: string
@@ -110,6 +116,7 @@ interface Sighting {
 export const judge = (identity: ProcessIdentity, seen: Sighting): IdentityState => {
   const start = parse(identity.startIdentity)
   if (start === undefined || identity.host !== seen.host) return "unknown"
+  if (seen.boot === "" || seen.namespace === "") return "unknown"
   if (start.boot !== seen.boot) return "dead"
   if (start.namespace !== seen.namespace || seen.process === "hidden") return "unknown"
   if (seen.process === "absent" || seen.process.ticks !== start.ticks) return "dead"
@@ -128,7 +135,7 @@ export const judge = (identity: ProcessIdentity, seen: Sighting): IdentityState 
 export const state = (identity: ProcessIdentity): IdentityState => {
   if (process.platform !== "linux") return "unknown"
   const stat = linuxStat(identity.pid)
-  const seen = "ticks" in stat ? stat : stat.code === "ENOENT" || stat.code === "ESRCH" ? "absent" : "hidden"
+  const seen = "ticks" in stat ? stat : isAbsent(identity.pid) ? "absent" : "hidden"
   return judge(identity, { host: os.hostname(), ...linuxPlace(), process: seen })
 }
 

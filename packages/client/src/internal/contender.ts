@@ -23,7 +23,8 @@ export const environmentOf = (
 ): Record<string, string> => {
   const named = new Set(spec.environment ?? [])
   const kept = (name: string) =>
-    passed.test(name) || named.has(name) || (platform === "win32" && passedOnWindows.test(name))
+    name.toUpperCase() !== "NODE_OPTIONS" &&
+    (passed.test(name) || named.has(name) || (platform === "win32" && passedOnWindows.test(name)))
   return Object.fromEntries(
     Object.entries(from).filter((entry): entry is [string, string] => entry[1] !== undefined && kept(entry[0]))
   )
@@ -118,8 +119,7 @@ export const start = (spec: ServiceSpec, paths: ServicePaths): Contender => {
       })
     )
     child.on("exit", (code, signal) =>
-      // the pipe's last line may still be on its way
-      setImmediate(() =>
+      afterLastWord(pipe, () =>
         tell({
           type: "exited",
           code,
@@ -144,11 +144,22 @@ export const start = (spec: ServiceSpec, paths: ServicePaths): Contender => {
   }
 }
 
+/** What it said last may still be on its way when it ends; a child of its own may keep the pipe open for ever. */
+const afterLastWord = (pipe: import("node:stream").Readable | null, then: () => void): void => {
+  if (pipe === null || pipe.closed) return then()
+  const timer = setTimeout(then, 500)
+  pipe.once("close", () => {
+    clearTimeout(timer)
+    then()
+  })
+}
+
 const readLines = (stream: import("node:stream").Readable | null, onLine: (line: string) => void): void => {
   let rest = ""
+  stream?.setEncoding("utf8")
   stream?.on("error", () => undefined)
-  stream?.on("data", (chunk: Buffer) => {
-    const lines = (rest + chunk.toString("utf8")).split("\n")
+  stream?.on("data", (chunk: string) => {
+    const lines = (rest + chunk).split("\n")
     rest = lines.pop()!
     for (const line of lines) onLine(line)
   })

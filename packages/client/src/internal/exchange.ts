@@ -30,28 +30,35 @@ const answerLimit = 64 * 1024
 export const exchange = (options: ExchangeOptions): Promise<Exchange> =>
   new Promise((resolve) => {
     const body = options.body === undefined ? undefined : JSON.stringify(options.body)
-    const request = http.request({
-      host: options.host,
-      port: options.port,
-      method: options.method,
-      path: options.path,
-      agent: false,
-      headers: {
-        ...options.headers,
-        ...(body === undefined ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(body) })
+    try {
+      const request = http.request({
+        host: options.host,
+        port: options.port,
+        method: options.method,
+        path: options.path,
+        agent: false,
+        headers: {
+          ...options.headers,
+          ...(body === undefined
+            ? {}
+            : { "content-type": "application/json", "content-length": Buffer.byteLength(body) })
+        }
+      })
+      const settle = (outcome: Exchange) => {
+        clearTimeout(timer)
+        request.destroy()
+        resolve(outcome)
       }
-    })
-    const settle = (outcome: Exchange) => {
-      clearTimeout(timer)
-      request.destroy()
-      resolve(outcome)
+      const timer = setTimeout(() => settle({ _tag: "Silent" }), options.timeoutMs)
+      request.on("error", (error: NodeJS.ErrnoException) =>
+        settle(error.code === "ECONNREFUSED" ? { _tag: "Refused" } : { _tag: "Lost", why: error.code ?? "no HTTP" })
+      )
+      request.on("response", (response) => collect(response, settle))
+      request.end(body)
+    } catch {
+      // a port or header that another program put into the registration
+      resolve({ _tag: "Lost", why: "its address cannot be used" })
     }
-    const timer = setTimeout(() => settle({ _tag: "Silent" }), options.timeoutMs)
-    request.on("error", (error: NodeJS.ErrnoException) =>
-      settle(error.code === "ECONNREFUSED" ? { _tag: "Refused" } : { _tag: "Lost", why: error.code ?? "no HTTP" })
-    )
-    request.on("response", (response) => collect(response, settle))
-    request.end(body)
   })
 
 const collect = (response: Http.IncomingMessage, settle: (outcome: Exchange) => void): void => {

@@ -71,6 +71,10 @@ const judge = (url: string, response: HttpClientResponse): Effect.Effect<Verdict
     case undefined:
     case "browser_origin":
     case "foreign_host":
+    case "bad_request":
+    case "too_large":
+    case "not_found":
+    case "method_not_allowed":
       return Effect.succeed({ _tag: "Answer", response })
     case "service_failed":
       return response.json.pipe(

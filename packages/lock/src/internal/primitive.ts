@@ -17,7 +17,7 @@ export interface Primitive {
   readonly name: string
   /** `undefined` when another holds the lock; throws the system's error for anything else. */
   readonly take: (path: string) => Grip | undefined
-  /** Makes an inherited descriptor ours: `undefined` when it does not carry the lock. Absent where none is inherited. */
+  /** Locks what an inherited descriptor has open: `undefined` when another has it. Absent where none is inherited. */
   readonly adopt?: (descriptor: number) => Grip | undefined
 }
 

@@ -1,0 +1,333 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
+import * as Schema from "effect/Schema"
+import {
+  backoffMs,
+  decide,
+  type Found,
+  initial,
+  type Intent,
+  type Memory,
+  ownerLives,
+  remember,
+  stateOf,
+  type Step
+} from "../src/internal/decide.ts"
+import { ServiceState } from "../src/ServiceState.ts"
+import { healthOf, held, missing, reachable, registration, unreachable } from "./support.ts"
+
+const intent = (mode: Intent["mode"], more: Partial<Intent> = {}): Intent => ({
+  mode,
+  maySpawn: true,
+  accepts: (version) => version === "1.0.0",
+  maxSpawns: Number.POSITIVE_INFINITY,
+  ...more
+})
+const anyOf = { launch: intent("launch"), reconnect: intent("reconnect"), ensure: intent("ensure", { maxSpawns: 3 }) }
+const observing = { maySpawn: false }
+const memory = (more: Partial<Memory>): Memory => ({ ...initial, ...more })
+const now = 100_000
+const failed = { type: "failed", message: "m", action: "a" } as const
+
+type Row = readonly [name: string, intent: Intent, memory: Memory, found: Found, age: number, step: Step]
+const both = (name: string, memory: Memory, found: Found, step: Step): ReadonlyArray<Row> =>
+  Object.values(anyOf).map((one) => [`${one.mode}: ${name}`, one, memory, found, 0, step])
+
+describe("what a client does next, when nobody can be reached", () => {
+  it.each<Row>([
+    ...both("nobody is there: it starts one", initial, missing, "Spawn"),
+    ...both("the registered owner is dead: it starts one", initial, unreachable("dead"), "Spawn"),
+    ...both(
+      "the registered owner cannot be identified: it starts one, which loses if there is an owner",
+      initial,
+      unreachable("unknown"),
+      "Spawn"
+    ),
+    ...both("its own contender is on its way: it waits", memory({ contending: true }), missing, "Wait"),
+    ...both("the backoff is not over: it waits", memory({ spawns: 1, nextSpawnAt: now + 1 }), missing, "Wait"),
+    ...both("the backoff is over: it starts the next", memory({ spawns: 1, nextSpawnAt: now }), missing, "Spawn"),
+    ...both(
+      "the owner lives and is silent for less than ten seconds: it waits",
+      memory({ silentSince: now - 9_999 }),
+      unreachable("alive"),
+      "Wait"
+    ),
+    ...both(
+      "the owner lives and is silent for ten seconds: it lets a contender find out",
+      memory({ silentSince: now - 10_000 }),
+      unreachable("alive"),
+      "Spawn"
+    ),
+    ...both("an owner lives that is not registered yet: it waits", memory({ silentSince: now - 9_999 }), held, "Wait"),
+    ["ensure: it has started three: no more", anyOf.ensure, memory({ spawns: 3 }), missing, 0, "Wait"],
+    ["ensure: it has started two: one more", anyOf.ensure, memory({ spawns: 2 }), missing, 0, "Spawn"],
+    ["launch: it has started a hundred: one more", anyOf.launch, memory({ spawns: 100 }), missing, 0, "Spawn"],
+    ...Object.values(anyOf).flatMap((one): ReadonlyArray<Row> =>
+      [missing, unreachable("dead"), unreachable("alive"), held].map((found) => [
+        `${one.mode}, which may not start anything: ${found._tag}: it waits`,
+        { ...one, ...observing },
+        initial,
+        found,
+        0,
+        "Wait"
+      ])
+    )
+  ])("%s", (_, one, remembered, found, age, step) => {
+    assert.strictEqual(decide(one, remembered, found, now, age), step)
+  })
+})
+
+describe("what a client does next, when the owner answers", () => {
+  const old = 10_001
+  it.each<Row>([
+    ...both("it is ready: use it", initial, reachable({ type: "ready" }), "Use"),
+    ...both("it starts: wait", initial, reachable({ type: "starting", progress: "x" }), "Wait"),
+    ...both("it stops: wait", initial, reachable({ type: "stopping" }), "Wait"),
+    ...both(
+      "it stops for an update: wait",
+      initial,
+      reachable({ type: "stopping", targetVersion: "2" }, "0.9.0"),
+      "Wait"
+    ),
+    [
+      "launch: another version is ready: replace it",
+      anyOf.launch,
+      initial,
+      reachable({ type: "ready" }, "2.0.0"),
+      0,
+      "Replace"
+    ],
+    [
+      "launch: another version starts: replace it",
+      anyOf.launch,
+      initial,
+      reachable({ type: "starting" }, "2.0.0"),
+      0,
+      "Replace"
+    ],
+    ["launch: another version failed: replace it", anyOf.launch, initial, reachable(failed, "2.0.0"), 0, "Replace"],
+    [
+      "launch: another version, seen later: replace it",
+      anyOf.launch,
+      memory({ first: false, spawns: 2 }),
+      reachable({ type: "ready" }, "2.0.0"),
+      0,
+      "Replace"
+    ],
+    [
+      "launch: yet another version after a replacement: no second one",
+      anyOf.launch,
+      memory({ replaced: true }),
+      reachable({ type: "ready" }, "3.0.0"),
+      0,
+      "Mismatch"
+    ],
+    [
+      "launch that may not start: another version is a mismatch",
+      intent("launch", observing),
+      initial,
+      reachable({ type: "ready" }, "2.0.0"),
+      0,
+      "Mismatch"
+    ],
+    ["ensure: any version will do", anyOf.ensure, initial, reachable({ type: "ready" }, "2.0.0"), 0, "Use"],
+    ["reconnect: any version will do", anyOf.reconnect, initial, reachable({ type: "ready" }, "2.0.0"), 0, "Use"],
+    [
+      "launch: it failed long ago, and this is the first look: replace it",
+      anyOf.launch,
+      initial,
+      reachable(failed),
+      old,
+      "Replace"
+    ],
+    ["launch: it failed just now: show it", anyOf.launch, initial, reachable(failed), 10_000, "ShowFailure"],
+    [
+      "launch: it failed while we waited: show it",
+      anyOf.launch,
+      memory({ first: false }),
+      reachable(failed),
+      old,
+      "ShowFailure"
+    ],
+    [
+      "launch: it failed again after a replacement: show it",
+      anyOf.launch,
+      memory({ replaced: true }),
+      reachable(failed),
+      old,
+      "ShowFailure"
+    ],
+    [
+      "launch that may not start: it failed long ago: show it",
+      intent("launch", observing),
+      initial,
+      reachable(failed),
+      old,
+      "ShowFailure"
+    ],
+    [
+      "ensure: it failed long ago: show it, replace nobody",
+      anyOf.ensure,
+      initial,
+      reachable(failed),
+      old,
+      "ShowFailure"
+    ],
+    ["reconnect: it failed: wait for the one that repairs it", anyOf.reconnect, initial, reachable(failed), old, "Wait"]
+  ])("%s", (_, one, remembered, found, age, step) => {
+    assert.strictEqual(decide(one, remembered, found, now, age), step)
+  })
+})
+
+describe("silence", () => {
+  it.each<[string, Found, boolean]>([
+    ["a registered owner that lives", unreachable("alive"), true],
+    ["an owner that lives and is not registered", held, true],
+    ["a registered owner that is dead", unreachable("dead"), false],
+    ["one that cannot be identified", unreachable("unknown"), false],
+    ["nobody", missing, false],
+    ["one that answers", reachable({ type: "ready" }), false]
+  ])("of %s counts: %s", (name, found, counts) => {
+    assert.strictEqual(ownerLives(found), counts, name)
+    const since = remember(remember(initial, found, 1000), found, 5000).silentSince
+    assert.strictEqual(since, counts ? 1000 : undefined, "from its beginning")
+    assert.strictEqual(
+      remember(memory({ silentSince: 1 }), found, 5000).silentSince,
+      counts ? 1 : undefined,
+      "an answer ends it"
+    )
+  })
+})
+
+it("the pause before each spawn doubles from 250 ms to 5 s, for ever", () => {
+  assert.deepStrictEqual([1, 2, 3, 4, 5, 6, 7, 1000].map(backoffMs), [250, 500, 1000, 2000, 4000, 5000, 5000, 5000])
+})
+
+it("what is found is a state that can be printed and read again", () => {
+  const statuses = [
+    { type: "starting" },
+    { type: "starting", progress: "x" },
+    { type: "ready" },
+    { type: "stopping", targetVersion: "2" },
+    failed
+  ] as const
+  const all = [
+    missing,
+    held,
+    unreachable("alive"),
+    unreachable("dead"),
+    unreachable("unknown"),
+    ...statuses.map((status) => reachable(status))
+  ]
+  for (const found of all) {
+    const state = stateOf(found)
+    assert.deepStrictEqual(Schema.decodeUnknownSync(ServiceState)(JSON.parse(JSON.stringify(state))), state)
+  }
+  assert.deepStrictEqual(stateOf(held), { status: { type: "missing" }, registration: null, health: null })
+  assert.deepStrictEqual(stateOf(unreachable("dead")), { status: { type: "unreachable" }, registration, health: null })
+  assert.deepStrictEqual(stateOf(reachable({ type: "ready" })), {
+    status: { type: "ready" },
+    registration,
+    health: healthOf({ type: "ready" })
+  })
+})
+
+describe("over a whole call, whatever is found and however often", () => {
+  const statuses = ["starting", "ready", "stopping", "failed"] as const
+  const moment = Schema.Struct({
+    found: Schema.Literals(["missing", "held", "alive", "dead", "unknown", ...statuses]),
+    version: Schema.Literals(["1.0.0", "2.0.0"]),
+    passed: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 12_000 })),
+    contenderEnds: Schema.Boolean
+  })
+  const story = Arbitrary.array(Arbitrary.schema(moment), { maxLength: 40 })
+  const foundOf = ({ found, version }: typeof moment.Type): Found => {
+    switch (found) {
+      case "missing":
+        return missing
+      case "held":
+        return held
+      case "alive":
+      case "dead":
+      case "unknown":
+        return unreachable(found)
+      case "failed":
+        return reachable(failed, version)
+      default:
+        return reachable({ type: found }, version)
+    }
+  }
+  const tell = (one: Intent, moments: ReadonlyArray<typeof moment.Type>) => {
+    let remembered = initial
+    let at = 0
+    return moments.map((each) => {
+      at += each.passed
+      const found = foundOf(each)
+      const before = (remembered = remember(
+        { ...remembered, contending: remembered.contending && !each.contenderEnds },
+        found,
+        at
+      ))
+      const step = decide(one, before, found, at, 60_000)
+      remembered = { ...before, first: false }
+      if (step === "Spawn") {
+        const spawns = before.spawns + 1
+        remembered = { ...remembered, spawns, contending: true, nextSpawnAt: at + backoffMs(spawns) }
+      }
+      if (step === "Replace") remembered = { ...remembered, replaced: true }
+      return { at, found, before, step }
+    })
+  }
+  const options = { arbitrary: { runs: 400 } }
+
+  it.prop(
+    "a launch replaces at most once, and the other two never",
+    [story],
+    ([moments]) => {
+      const count = (one: Intent) => tell(one, moments).filter(({ step }) => step === "Replace").length
+      assert.isAtMost(count(anyOf.launch), 1)
+      assert.deepStrictEqual(
+        [count(anyOf.reconnect), count(anyOf.ensure), count(intent("launch", observing))],
+        [0, 0, 0]
+      )
+    },
+    options
+  )
+
+  it.prop(
+    "nobody starts a second contender beside a first, too soon after it, or while somebody answers",
+    [story],
+    ([moments]) => {
+      for (const one of Object.values(anyOf)) {
+        for (const { at, before, found, step } of tell(one, moments)) {
+          if (step !== "Spawn") continue
+          assert.isFalse(before.contending)
+          assert.isAtLeast(at, before.nextSpawnAt)
+          assert.notStrictEqual(found._tag, "Reachable")
+          if (ownerLives(found)) assert.isAtLeast(at - before.silentSince!, 10_000)
+        }
+      }
+    },
+    options
+  )
+
+  it.prop(
+    "an ensure starts at most three, and who may not start starts none",
+    [story],
+    ([moments]) => {
+      const count = (one: Intent) => tell(one, moments).filter(({ step }) => step === "Spawn").length
+      assert.isAtMost(count(anyOf.ensure), 3)
+      for (const one of Object.values(anyOf)) assert.strictEqual(count({ ...one, ...observing }), 0)
+    },
+    options
+  )
+
+  it.prop(
+    "a reconnect ends with nothing but a service to use",
+    [story],
+    ([moments]) => {
+      for (const { step } of tell(anyOf.reconnect, moments)) assert.include(["Use", "Wait", "Spawn"], step)
+    },
+    options
+  )
+})

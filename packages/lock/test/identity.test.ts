@@ -1,0 +1,244 @@
+import { assert, describe, it, vi } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as childProcess from "node:child_process"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as identity from "../src/identity.ts"
+import { asNobody, hands, inOwnMounts, mayBecomeNobody, mayMount, until } from "./support.ts"
+
+const linux = process.platform === "linux"
+const host = "here"
+const recorded: identity.ProcessIdentity = { pid: 7, startIdentity: "boot-a/4026/100", host }
+const sighting = { host, boot: "boot-a", namespace: "4026", process: { state: "S", ticks: "100" } } as const
+
+describe("whether the recorded process still runs, from what the kernel said", () => {
+  it.each<
+    [string, Partial<identity.ProcessIdentity>, Partial<Parameters<typeof identity.judge>[1]>, identity.IdentityState]
+  >([
+    ["it sleeps", {}, {}, "alive"],
+    ["it runs", {}, { process: { state: "R", ticks: "100" } }, "alive"],
+    ["it is in uninterruptible sleep", {}, { process: { state: "D", ticks: "100" } }, "alive"],
+    ["it is stopped", {}, { process: { state: "T", ticks: "100" } }, "alive"],
+    ["it is traced", {}, { process: { state: "t", ticks: "100" } }, "alive"],
+    ["it is idle", {}, { process: { state: "I", ticks: "100" } }, "alive"],
+    ["it is a zombie", {}, { process: { state: "Z", ticks: "100" } }, "dead"],
+    ["it is being removed", {}, { process: { state: "X", ticks: "100" } }, "dead"],
+    ["it is gone", {}, { process: "absent" }, "dead"],
+    ["its pid is another process's by now", {}, { process: { state: "S", ticks: "101" } }, "dead"],
+    ["its pid was another process's before", {}, { process: { state: "S", ticks: "99" } }, "dead"],
+    ["the machine was started anew, and the pid is free", {}, { boot: "boot-b", process: "absent" }, "dead"],
+    ["the machine was started anew, and the pid and even the ticks are in use", {}, { boot: "boot-b" }, "dead"],
+    ["another boot and another namespace", {}, { boot: "boot-b", namespace: "1" }, "dead"],
+    ["we may not look at it", {}, { process: "hidden" }, "unknown"],
+    [
+      "it belongs to another pid namespace, where its pid is free here",
+      {},
+      { namespace: "4027", process: "absent" },
+      "unknown"
+    ],
+    ["it belongs to another pid namespace, where its pid is in use here", {}, { namespace: "4027" }, "unknown"],
+    ["it belongs to another machine", { host: "there" }, { process: "absent" }, "unknown"],
+    [
+      "it belongs to another machine with another boot",
+      { host: "there" },
+      { boot: "boot-b", process: "absent" },
+      "unknown"
+    ],
+    ["we cannot tell our own namespace", {}, { namespace: "", process: "absent" }, "unknown"],
+    ["we cannot tell our own boot", {}, { boot: "", process: "absent" }, "unknown"],
+    ["it was recorded without a start time", { startIdentity: "" }, {}, "unknown"],
+    ["its record is garbage", { startIdentity: "garbage" }, { process: "absent" }, "unknown"],
+    ["its record has no boot", { startIdentity: "/4026/100" }, { process: "absent" }, "unknown"],
+    ["its record has no namespace", { startIdentity: "boot-a//100" }, { process: "absent" }, "unknown"],
+    ["its record has no ticks", { startIdentity: "boot-a/4026/" }, { process: "absent" }, "unknown"]
+  ])("%s", (_, record, seen, expected) => {
+    assert.strictEqual(identity.judge({ ...recorded, ...record }, { ...sighting, ...seen }), expected)
+  })
+})
+
+/** A child that ends when its parent is a program that never collects it; both are gone after the scope. */
+const zombie = Effect.gen(function* () {
+  const parent = yield* Effect.acquireRelease(
+    Effect.sync(() =>
+      childProcess.spawn("sh", ["-c", "(until grep -qx sleep /proc/$$/comm; do :; done) & echo $!; exec sleep 60"], {
+        stdio: ["ignore", "pipe", "ignore"]
+      })
+    ),
+    (parent) => Effect.sync(() => void parent.kill("SIGKILL"))
+  )
+  const pid = yield* Effect.promise(
+    () =>
+      new Promise<number>((resolve) => parent.stdout.once("data", (text: Buffer) => resolve(Number(text.toString()))))
+  )
+  yield* until("the child is a zombie", () => fs.readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z "))
+  return pid
+})
+
+describe.skipIf(!linux)("processes of this machine", () => {
+  it("this process is alive, and known by the same identity however it is asked for", () => {
+    const own = identity.own()
+    assert.strictEqual(own.pid, process.pid)
+    assert.strictEqual(own.host, os.hostname())
+    assert.deepStrictEqual(identity.ofPid(process.pid), own)
+    assert.strictEqual(identity.state(own), "alive")
+  })
+
+  it.live("another one is alive, also while it is stopped, and dead from its end on", () =>
+    Effect.gen(function* () {
+      const other = yield* hands()
+      const theirs = yield* other.call("identity", "own")
+      assert.deepStrictEqual(identity.ofPid(other.pid), theirs, "both sides read the same")
+      assert.strictEqual(identity.state(theirs), "alive")
+      yield* other.signal("SIGSTOP")
+      assert.strictEqual(identity.state(theirs), "alive")
+      yield* other.signal("SIGKILL")
+      yield* other.ended
+      assert.strictEqual(identity.state(theirs), "dead")
+      assert.isUndefined(identity.ofPid(other.pid))
+    })
+  )
+
+  it.live("a zombie is dead", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(identity.state(identity.ofPid(yield* zombie)!), "dead")
+    })
+  )
+
+  it.live.each([") S 1 (", ") Z 1 (", "a b) c", "(((", ")))", "\n) X 1"])(
+    "a process whose command is %j is read right",
+    (command) =>
+      Effect.gen(function* () {
+        const other = yield* hands()
+        const before = identity.ofPid(other.pid)!
+        yield* other.call("global", "nameMyself", command)
+        assert.include(fs.readFileSync(`/proc/${other.pid}/stat`, "utf8"), `(${command})`)
+        assert.deepStrictEqual(identity.ofPid(other.pid), before)
+        assert.strictEqual(identity.state(before), "alive")
+      })
+  )
+
+  it("a pid in use by a process that started at another time is not the one recorded", () => {
+    const own = identity.own()
+    const ticks = Number(own.startIdentity.split("/")[2])
+    const other = own.startIdentity.replace(/\d+$/, String(ticks + 1))
+    assert.strictEqual(identity.state({ ...own, startIdentity: other }), "dead")
+  })
+
+  it("there is no identity of a pid nobody has", () => {
+    for (const pid of [0, -1, 4_194_305, Number.NaN, 1.5]) assert.isUndefined(identity.ofPid(pid), String(pid))
+  })
+})
+
+describe.skipIf(!linux)("what may not be seen is never dead", () => {
+  const outside = identity.own()
+
+  it.live.skipIf(!mayMount)("a process of another pid namespace, from both sides (needs unshare)", () =>
+    Effect.gen(function* () {
+      const inside = yield* hands({ before: ["unshare", "-p", "-f", "--kill-child", "--mount-proc"] })
+      const theirs = yield* inside.call("identity", "own")
+      assert.strictEqual(theirs.pid, 1, "its pid is in use here, by another process")
+      assert.strictEqual(identity.state(theirs), "unknown")
+      assert.strictEqual(yield* inside.call("identity", "state", outside), "unknown")
+      assert.strictEqual(yield* inside.call("identity", "state", theirs), "alive")
+    })
+  )
+
+  for (const hidepid of [1, 2]) {
+    it.live.skipIf(!mayMount || !mayBecomeNobody)(
+      `another user's process where /proc hides it (hidepid=${hidepid}; needs mount)`,
+      () =>
+        Effect.gen(function* () {
+          const nobody = yield* hands({
+            before: [...inOwnMounts(`mount -t proc -o hidepid=${hidepid} proc /proc`), ...asNobody]
+          })
+          assert.strictEqual(yield* nobody.call("identity", "state", outside), "unknown")
+        })
+    )
+  }
+
+  it.live.skipIf(!mayMount)("any process where there is no /proc (needs mount)", () =>
+    Effect.gen(function* () {
+      const blind = yield* hands({ before: inOwnMounts("mount -t tmpfs none /proc") })
+      assert.strictEqual(yield* blind.call("identity", "state", outside), "unknown")
+      assert.strictEqual(yield* blind.call("identity", "signal", outside, "SIGTERM"), false)
+    })
+  )
+
+  it.live.skipIf(!mayMount)("any process where the boot id is hidden (needs mount)", () =>
+    Effect.gen(function* () {
+      const blind = yield* hands({ before: inOwnMounts("mount -t tmpfs none /proc/sys") })
+      assert.strictEqual(yield* blind.call("identity", "state", outside), "unknown")
+    })
+  )
+})
+
+describe.skipIf(!linux)("a signal", () => {
+  it.live("reaches exactly the process it is for", () =>
+    Effect.gen(function* () {
+      const other = yield* hands()
+      const theirs = yield* other.call("identity", "own")
+      assert.isTrue(identity.signal(theirs, "SIGTERM"))
+      assert.strictEqual(yield* other.ended, "SIGTERM")
+      assert.isFalse(identity.signal(theirs, "SIGTERM"), "and nobody after its end")
+    })
+  )
+
+  it.live("does not reach a process that got the pid later, is on another machine, or cannot be identified", () =>
+    Effect.gen(function* () {
+      const other = yield* hands()
+      const theirs: identity.ProcessIdentity = yield* other.call("identity", "own")
+      const wrong: ReadonlyArray<Partial<identity.ProcessIdentity>> = [
+        { startIdentity: theirs.startIdentity.replace(/\d+$/, "1") },
+        { startIdentity: theirs.startIdentity.replace(/^[^/]+/, "another-boot") },
+        { startIdentity: theirs.startIdentity.replace(/\/\d+\//, "/1/") },
+        { startIdentity: "" },
+        { host: "elsewhere" }
+      ]
+      const kill = vi.spyOn(process, "kill").mockReturnValue(true)
+      const sent = wrong.map((change) => identity.signal({ ...theirs, ...change }, "SIGKILL"))
+      const asked = kill.mock.calls.length
+      kill.mockRestore()
+      assert.deepStrictEqual(
+        sent,
+        wrong.map(() => false)
+      )
+      assert.strictEqual(asked, 0)
+      assert.deepStrictEqual(yield* other.call("identity", "own"), theirs, "it is unharmed")
+    })
+  )
+
+  it("is never sent to init, to this process, or to a group of processes", () => {
+    const kill = vi.spyOn(process, "kill").mockReturnValue(true) // were the law broken, nothing must happen all the same
+    try {
+      const init = identity.ofPid(1)!
+      const own = identity.own()
+      const refused = [
+        init,
+        own,
+        ...[0, -1, -own.pid, Number.NaN, 1.5, Number.POSITIVE_INFINITY].map((pid) => ({ ...own, pid }))
+      ]
+      for (const one of refused)
+        for (const name of ["SIGTERM", "SIGKILL"] as const) assert.isFalse(identity.signal(one, name), String(one.pid))
+      assert.strictEqual(kill.mock.calls.length, 0)
+    } finally {
+      kill.mockRestore()
+    }
+  })
+
+  it.live.skipIf(!mayBecomeNobody)("that the kernel refuses is not reported as sent (needs setpriv)", () =>
+    Effect.gen(function* () {
+      const other = yield* hands()
+      const theirs = yield* other.call("identity", "own")
+      const nobody = yield* hands({ before: asNobody })
+      assert.strictEqual(yield* nobody.call("identity", "state", theirs), "alive")
+      assert.isFalse(yield* nobody.call("identity", "signal", theirs, "SIGKILL"))
+      assert.strictEqual(identity.state(theirs), "alive")
+    })
+  )
+
+  it.live("is not sent to a zombie", () =>
+    Effect.gen(function* () {
+      assert.isFalse(identity.signal(identity.ofPid(yield* zombie)!, "SIGTERM"))
+    })
+  )
+})
