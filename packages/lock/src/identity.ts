@@ -5,6 +5,8 @@
  *
  * @since 0.1.0
  */
+import { openPidfd } from "./internal/pidfd.ts"
+
 const fs = process.getBuiltinModule("node:fs")
 const os = process.getBuiltinModule("node:os")
 
@@ -37,6 +39,12 @@ interface LinuxStart {
   readonly ticks: string
 }
 
+interface LinuxStat {
+  readonly state: string
+  readonly parent: number
+  readonly ticks: string
+}
+
 const tryRead = <A>(read: () => A): A | NodeJS.ErrnoException => {
   try {
     return read()
@@ -46,13 +54,11 @@ const tryRead = <A>(read: () => A): A | NodeJS.ErrnoException => {
 }
 
 /** Reads `/proc/<pid>/stat`. The command may hold spaces and parentheses, so fields count from the last `)`. */
-const linuxStat = (
-  pid: number | "self"
-): { readonly state: string; readonly ticks: string } | NodeJS.ErrnoException => {
+const linuxStat = (pid: number): LinuxStat | NodeJS.ErrnoException => {
   const text = tryRead(() => fs.readFileSync(`/proc/${pid}/stat`, "utf8"))
   if (typeof text !== "string") return text
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ")
-  return { state: fields[0] ?? "", ticks: fields[19] ?? "" }
+  return { state: fields[0] ?? "", parent: Number(fields[1] ?? 0), ticks: fields[19] ?? "" }
 }
 
 let linuxPlaceCache: Omit<LinuxStart, "ticks"> | undefined
@@ -139,17 +145,34 @@ export const state = (identity: ProcessIdentity): IdentityState => {
   return judge(identity, { host: os.hostname(), ...linuxPlace(), process: seen })
 }
 
+const ancestors = (): ReadonlySet<number> => {
+  const found = new Set<number>()
+  for (let pid = process.ppid; pid > 1 && !found.has(pid);) {
+    found.add(pid)
+    const stat = process.platform === "linux" ? linuxStat(pid) : undefined
+    pid = stat !== undefined && "parent" in stat ? stat.parent : 0
+  }
+  return found
+}
+
 /**
  * Sends a signal to exactly that process, verified immediately before.
  *
  * **Details** `false` when it is not provably that process, or the kernel refused; then nothing was signalled. Pids
- * below 2, this process and process groups are never signalled.
+ * below 2, this process, its ancestors and process groups are never signalled. On Linux a pidfd pins the process where
+ * the runtime can open one, so that its pid cannot become another's in between.
  *
  * @category combinators
  * @since 0.1.0
  */
 export const signal = (identity: ProcessIdentity, name: "SIGTERM" | "SIGKILL"): boolean => {
-  if (!Number.isInteger(identity.pid) || identity.pid <= 1 || identity.pid === process.pid) return false
-  if (state(identity) !== "alive") return false
-  return tryRead(() => process.kill(identity.pid, name)) === true
+  const { pid } = identity
+  if (!Number.isInteger(pid) || pid <= 1 || pid === process.pid || ancestors().has(pid)) return false
+  const pinned = openPidfd(pid) // before looking: whoever is seen alive now is the one that is pinned
+  try {
+    if (state(identity) !== "alive") return false
+    return pinned === undefined ? tryRead(() => process.kill(pid, name)) === true : pinned.send(name)
+  } finally {
+    pinned?.close()
+  }
 }

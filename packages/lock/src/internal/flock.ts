@@ -1,16 +1,16 @@
 /** `flock(2)` through whatever FFI the runtime has, or `flock(1)` on the open descriptor. */
-import type { Primitive, PrimitiveName } from "./primitive.ts"
-import { bunFfi, libcNames, nodeFfi, requireHere } from "./runtime.ts"
 import { descriptorGrip, O_CREAT, O_RDWR } from "./descriptor.ts"
+import { type Libc, viaBun, viaKoffi, viaNode } from "./libc.ts"
+import type { Primitive, PrimitiveName } from "./primitive.ts"
 
 const fs = process.getBuiltinModule("node:fs")
 
 const LOCK_EX = 2
 const LOCK_NB = 4
 const EINTR = 4
+const FD_CLOEXEC = 1
+const F_SETFD = 2
 const eagain = (platform: NodeJS.Platform): number => (platform === "linux" || platform === "android" ? 11 : 35)
-const errnoSymbol = (platform: NodeJS.Platform): string =>
-  platform === "linux" ? "__errno_location" : platform === "android" ? "__errno" : "__error"
 
 /** Locks the open file; `false` when another holds it. */
 type Flock = (descriptor: number) => boolean
@@ -25,74 +25,30 @@ const names: Readonly<Record<number, string>> = {
   95: "EOPNOTSUPP"
 }
 
-const looped = (call: (descriptor: number, operation: number) => number, errno: () => number): Flock => {
+const through = ({ bind, errno }: Libc): Flock => {
+  const flock = bind({ name: "flock", takes: ["int", "int"], gives: "int" })
   const busy = eagain(process.platform)
   return (descriptor) => {
     for (;;) {
-      if (call(descriptor, LOCK_EX | LOCK_NB) === 0) return true
+      if (flock(descriptor, LOCK_EX | LOCK_NB) === 0) return true
       const code = errno()
       if (code === busy) return false
-      if (code !== EINTR)
+      if (code !== EINTR) {
         throw Object.assign(new Error(`flock: errno ${code}`), { code: names[code] ?? `errno ${code}` })
-    }
-  }
-}
-
-const viaBun = (): Flock => {
-  const { dlopen, read } = bunFfi()
-  const errno = errnoSymbol(process.platform)
-  const FD_CLOEXEC = 1
-  const F_SETFD = 2
-  let failure: unknown
-  for (const name of libcNames(process.platform)) {
-    try {
-      const libc = dlopen(name, {
-        flock: { args: ["i32", "i32"], returns: "i32" },
-        fcntl: { args: ["i32", "i32", "i32"], returns: "i32" },
-        [errno]: { args: [], returns: "ptr" }
-      }).symbols
-      const call = looped(libc["flock"]!, () => read.i32(libc[errno]!(), 0))
-      return (descriptor) => {
-        // Bun leaves an inherited descriptor open across exec; Node does not
-        libc["fcntl"]!(descriptor, F_SETFD, FD_CLOEXEC)
-        return call(descriptor)
       }
-    } catch (error) {
-      failure = error
     }
   }
-  throw failure
 }
 
-const viaNode = (): Flock => {
-  const ffi = nodeFfi()
-  if (ffi === undefined) throw new Error("this Node has no node:ffi")
-  const errno = errnoSymbol(process.platform)
-  const libc = ffi.dlopen(process.platform === "darwin" ? "libSystem.B.dylib" : null, {
-    flock: { arguments: ["i32", "i32"], return: "i32" },
-    [errno]: { arguments: [], return: "pointer" }
-  }).functions
-  return looped(libc["flock"]!, () => ffi.getInt32(libc[errno]!()))
-}
-
-/** The native part of koffi alone: its JavaScript wrapper costs 6 ms more and is not needed for one prototype. */
-const koffi = (): {
-  load: (name: string | null) => { func: (prototype: string) => (...args: Array<any>) => any }
-  errno: () => number
-} => {
-  const require = requireHere()
-  const beside = process.getBuiltinModule("node:module").createRequire(require.resolve("koffi"))
-  try {
-    return beside(`@koromix/koffi-${process.platform}-${process.arch}`)
-  } catch {
-    return beside("koffi")
+/** Bun leaves an inherited descriptor open across exec; Node does not. */
+const throughBun = (): Flock => {
+  const libc = viaBun()
+  const fcntl = libc.bind({ name: "fcntl", takes: ["int", "int", "int"], gives: "int" })
+  const flock = through(libc)
+  return (descriptor) => {
+    fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    return flock(descriptor)
   }
-}
-
-const viaKoffi = (): Flock => {
-  const native = koffi()
-  const flock = native.load(process.platform === "darwin" ? "libSystem.B.dylib" : null).func("int flock(int, int)")
-  return looped(flock, () => native.errno())
 }
 
 /** Locks our open file description from a child that inherits the descriptor; the child's end does not unlock it. */
@@ -110,9 +66,9 @@ const viaProgram = (): Flock => {
 }
 
 const makers: Readonly<Partial<Record<PrimitiveName, () => Flock>>> = {
-  "bun:ffi flock(2)": viaBun,
-  "node:ffi flock(2)": viaNode,
-  "koffi flock(2)": viaKoffi,
+  "bun:ffi flock(2)": throughBun,
+  "node:ffi flock(2)": () => through(viaNode()),
+  "koffi flock(2)": () => through(viaKoffi()),
   "flock(1)": viaProgram
 }
 

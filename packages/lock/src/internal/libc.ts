@@ -1,0 +1,92 @@
+/** libc's functions through whatever FFI the runtime has. Throws where it has none. */
+import { bunFfi, libcNames, nodeFfi, requireHere } from "./runtime.ts"
+
+/** Integers only: all that is called here takes and gives nothing else (a null pointer is 0). */
+export type Integer = "int" | "long"
+
+export interface Prototype {
+  readonly name: string
+  readonly takes: ReadonlyArray<Integer>
+  readonly gives: Integer
+}
+
+export interface Libc {
+  readonly bind: (prototype: Prototype) => (...values: ReadonlyArray<number>) => number
+  readonly errno: () => number
+}
+
+const errnoSymbol = (platform: NodeJS.Platform): string =>
+  platform === "linux" ? "__errno_location" : platform === "android" ? "__errno" : "__error"
+
+const onMac = process.platform === "darwin" || process.platform === "freebsd"
+
+const bits = { int: "i32", long: "i64" } as const
+
+export const viaBun = (): Libc => {
+  const { dlopen, read } = bunFfi()
+  const open = (symbols: Parameters<typeof dlopen>[1]) => {
+    let failure: unknown
+    for (const name of libcNames(process.platform)) {
+      try {
+        return dlopen(name, symbols).symbols
+      } catch (error) {
+        failure = error
+      }
+    }
+    throw failure
+  }
+  const symbol = errnoSymbol(process.platform)
+  const location = open({ [symbol]: { args: [], returns: "ptr" } })[symbol]!
+  return {
+    bind: ({ gives, name, takes }) => {
+      const call = open({ [name]: { args: takes.map((one) => bits[one]), returns: bits[gives] } })[name]!
+      return (...values) => Number(call(...values))
+    },
+    errno: () => read.i32(location(), 0)
+  }
+}
+
+export const viaNode = (): Libc => {
+  const ffi = nodeFfi()
+  if (ffi === undefined) throw new Error("this Node has no node:ffi")
+  const library = onMac ? "libSystem.B.dylib" : null
+  const symbol = errnoSymbol(process.platform)
+  const location = ffi.dlopen(library, { [symbol]: { arguments: [], return: "pointer" } }).functions[symbol]!
+  return {
+    bind: ({ gives, name, takes }) => {
+      const prototype = { arguments: takes.map((one) => bits[one]), return: bits[gives] }
+      const call = ffi.dlopen(library, { [name]: prototype }).functions[name]!
+      return (...values) =>
+        Number(call(...values.map((value, index) => (takes[index] === "long" ? BigInt(value) : value))))
+    },
+    errno: () => ffi.getInt32(location())
+  }
+}
+
+interface Koffi {
+  readonly load: (name: string | null) => { readonly func: (prototype: string) => (...args: Array<any>) => any }
+  readonly errno: () => number
+}
+
+/** The native part of koffi alone: its JavaScript wrapper costs 6 ms more and is not needed for plain prototypes. */
+const loadKoffi = (): Koffi => {
+  const require = requireHere()
+  const beside = process.getBuiltinModule("node:module").createRequire(require.resolve("koffi"))
+  try {
+    return beside(`@koromix/koffi-${process.platform}-${process.arch}`)
+  } catch {
+    return beside("koffi")
+  }
+}
+
+export const viaKoffi = (): Libc => {
+  const koffi = loadKoffi()
+  const library = koffi.load(onMac ? "libSystem.B.dylib" : null)
+  return {
+    bind: ({ gives, name, takes }) => {
+      const call = library.func(`${gives} ${name}(${takes.join(", ")})`)
+      return (...values) => Number(call(...values))
+    },
+    errno: () => koffi.errno()
+  }
+}
