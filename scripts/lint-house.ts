@@ -22,13 +22,13 @@ export interface Finding {
 /** The modules marked ∅ in the design: they run in the first milliseconds, before Effect is loaded. */
 export const withoutEffect: ReadonlyArray<string> = Object.entries({
   "packages/lock/src": "ServicePaths gate identity files OwnerNote StateDirectory Problem ExitCode step lease fileSystem",
-  "packages/lifecycle/src": "ServiceSpec daemon StartupOutcome Credential LifecycleShell",
+  "packages/lifecycle/src": "ServiceSpec daemon StartupOutcome Credential LifecycleShell Session Exchange ServingProbe",
   "packages/lifecycle/src/internal": "lifecycle session registration reply reserved owner own startupPipe",
-  "packages/client/src/internal": "exchange attach look contender decide logEnd"
+  "packages/client/src/internal": "look contender decide logEnd"
 }).flatMap(([folder, modules]) => modules.split(" ").map((module) => `${folder}/${module}.ts`))
 
 /** What crosses a process boundary: all that a client may know of the owner's package. */
-const wire = /^(ServiceSpec|ServiceStatus|ServiceHealth|Registration|LifecycleApi|Refusal|StartupOutcome|Credential)$/
+const wire = /^(ServiceSpec|ServiceStatus|ServiceHealth|Registration|LifecycleApi|Refusal|StartupOutcome|Credential|Session|Exchange)$/
 
 /** Each package may import those before it. */
 const order = ["lock", "lifecycle", "client", "testkit"]

@@ -5,7 +5,6 @@
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as ExitCode from "@holdfast/lock/ExitCode"
-import type { HeldLock } from "@holdfast/lock/gate"
 import { Ownership } from "@holdfast/lock/Ownership"
 import { ProcessLock } from "@holdfast/lock/ProcessLock"
 import { ServiceError } from "@holdfast/lock/ServiceError"
@@ -126,10 +125,10 @@ export class ManagedService extends Context.Service<
         if (lock.path !== files.lock) {
           return yield* Effect.die(new Error(`${spec.app} needs the lock ${files.lock}, and was given ${lock.path}.`))
         }
-        const { instanceID } = yield* Ownership
-        const owner = yield* Effect.promise(() => open(lock, { spec, paths: files, instanceID }))
+        const ownership = yield* Ownership
+        const owner = yield* Effect.promise(() => open(ownership, { spec, paths: files }))
         if ("type" in owner) return yield* toError(owner, spec)
-        return yield* serve(lock, owner, application)
+        return yield* serve(owner, application)
       })
     )
 }
@@ -142,7 +141,7 @@ const assertionInterval = "5 seconds"
  *
  * @internal
  */
-export const serve = Effect.fnUntraced(function* (_lock: HeldLock, owner: Owner, application: ApplicationModule) {
+export const serve = Effect.fnUntraced(function* (owner: Owner, application: ApplicationModule) {
   const { shell } = owner
   const scope = yield* Effect.scope
   const applicationScope = yield* Scope.make()

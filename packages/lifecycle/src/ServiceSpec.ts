@@ -16,6 +16,7 @@ import { InvalidKey, type ServiceKey, validate } from "@holdfast/lock/ServicePat
  * - `version`: what a `launch` compares; any text without line breaks.
  * - `entry`: the daemon's module, run by the runtime of the client that starts it, or a command of your own.
  * - `environment`: names of variables let through to the service besides the documented list.
+ * - `policy`: `strict` (the default) or `fenced`; see `Ownership.Policy`.
  * - `listen`: a fixed port on 127.0.0.1; by default the system chooses one.
  *
  * @category models
@@ -27,6 +28,7 @@ export interface ServiceSpec extends ServiceKey {
   readonly entry: URL | { readonly command: string; readonly args: ReadonlyArray<string> }
   readonly environment?: ReadonlyArray<string>
   readonly listen?: { readonly port: number }
+  readonly policy?: "strict" | "fenced"
 }
 
 const refuse = (message: string, action: string): never => {
@@ -62,6 +64,9 @@ export const define = <const S extends ServiceSpec>(spec: S): S => {
   const port = spec.listen?.port
   if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
     refuse(`The port ${port} is not a port.`, "Use a whole number from 0 to 65535; 0 lets the system choose.")
+  }
+  if (spec.policy !== undefined && spec.policy !== "strict" && spec.policy !== "fenced") {
+    refuse(`The policy ${JSON.stringify(spec.policy)} is not known.`, "Use strict or fenced.")
   }
   for (const name of spec.environment ?? []) {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))

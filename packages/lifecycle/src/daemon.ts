@@ -6,7 +6,7 @@
  * @since 0.1.0
  */
 import * as ExitCode from "@holdfast/lock/ExitCode"
-import { enter } from "@holdfast/lock/gate"
+import { enter, type GateOutcome } from "@holdfast/lock/gate"
 import { InvalidKey, paths as pathsOf, type ServicePaths } from "@holdfast/lock/ServicePaths"
 import { step } from "@holdfast/lock/step"
 import * as StateDirectory from "@holdfast/lock/StateDirectory"
@@ -53,25 +53,38 @@ export const runDaemon = async (
   }
   process.chdir(paths.directory)
   step("before-lock")
-  const outcome = await enter(paths.lock, { note: paths.owner })
-  switch (outcome._tag) {
-    case "Held": {
-      const pid = outcome.holder?.pid
-      // a contender that lost did its part; a person who asked for a foreground service did not get it
-      const code = handOver?.foreground === true ? ExitCode.unavailable : ExitCode.ok
-      return leave(code, pid === undefined ? { type: "held" } : { type: "held", pid }, pipe)
-    }
-    case "Unsupported":
-    case "Failed": {
-      const code = outcome._tag === "Failed" ? ExitCode.cannotCreate : ExitCode.unsupported
-      return leave(code, { type: "unusable", kind: "lock", ...outcome }, pipe)
-    }
-    case "Acquired": {
-      step("after-lock")
-      const { own } = await import("./internal/own.ts")
-      return own(outcome.lock, { spec: resolved, paths, pipe, application, leave })
-    }
+  const fenced = resolved.policy === "fenced"
+  // in `fenced` neither the note nor a refused lock says who owns: the lease and its holder are asked
+  const outcome = await enter(paths.lock, fenced ? { retryForMs: 0 } : { note: paths.owner })
+  if (outcome._tag !== "Acquired" && !(fenced && outcome._tag !== "Failed")) {
+    return leave(codeOf(outcome._tag, handOver), saidOf(outcome), pipe)
   }
+  step("after-lock")
+  const { own } = await import("./internal/own.ts")
+  const lock = outcome._tag === "Acquired" ? outcome.lock : undefined
+  return own(lock, { spec: resolved, paths, pipe, application, leave })
+}
+
+type Refused = Exclude<GateOutcome, { readonly _tag: "Acquired" }>
+
+const codeOf = (tag: Refused["_tag"], handOver: HandOver | undefined): number => {
+  switch (tag) {
+    case "Held":
+      // a contender that lost did its part; a person who asked for a foreground service did not get it
+      return handOver?.foreground === true ? ExitCode.unavailable : ExitCode.ok
+    case "Unsupported":
+      return ExitCode.unsupported
+    case "Failed":
+      return ExitCode.cannotCreate
+  }
+}
+
+const saidOf = (outcome: Refused): StartupOutcome => {
+  if (outcome._tag === "Held") {
+    return outcome.holder === undefined ? { type: "held" } : { type: "held", pid: outcome.holder.pid }
+  }
+  const { action, message, path } = outcome
+  return { type: "unusable", kind: "lock", path, message, action }
 }
 
 /** Says why this process is not the owner, and lets it end. */

@@ -92,9 +92,11 @@ export const make = (options: {
   readonly lock: ProcessLock["Service"]
   readonly claim: Claim
   readonly times: ReturnType<typeof checkTimes>
+  /** Policy `fenced`: the lease alone says who owns; the lock is tried again each second. */
+  readonly fenced?: boolean
 }): Effect.Effect<LeaseHeartbeat, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const { lock, store, times } = options
+    const { fenced = false, lock, store, times } = options
     const clock = yield* Clock.clockWith(Effect.succeed)
     const lost = yield* Deferred.make<ClaimSuperseded>()
     const turn = yield* Semaphore.make(1)
@@ -116,10 +118,11 @@ export const make = (options: {
         Effect.catchTag("LeaseReplaced", ({ message }) => Effect.as(Effect.logWarning(message), true))
       )
       const moved = !(yield* lock.stillOurs)
-      if (!(yield* anchor)) return yield* later("the lock file was replaced, and another process holds the new one")
-      if (replaced || moved) yield* store.rewrite(claim)
+      const anchored = yield* anchor
+      if (!anchored && !fenced) return yield* later("another process holds the lock file that is there now")
+      if (replaced || (moved && anchored)) yield* store.rewrite(claim)
       renewed = yield* Wake.read
-      return "Renewed" as Beat
+      return anchored ? "Renewed" : ("Later" as Beat)
     }).pipe(
       Effect.catchTags({
         ClaimSuperseded: (error) =>
@@ -162,8 +165,8 @@ export const make = (options: {
       }),
       assert: Effect.gen(function* () {
         if (yield* Deferred.isDone(lost)) return false
-        if (isRecent() && (yield* lock.stillOurs)) return true
-        return (yield* beat) !== "Lost" && (yield* lock.stillOurs)
+        if (isRecent() && (fenced || (yield* lock.stillOurs))) return true
+        return (yield* beat) !== "Lost" && (fenced || (yield* lock.stillOurs))
       }),
       advance: (past) =>
         turn.withPermit(

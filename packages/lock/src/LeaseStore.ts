@@ -11,7 +11,9 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as core from "./internal/lease.ts"
 import { type LeaseDatabase, LeaseFailure, openLease } from "./internal/leaseDatabase.ts"
-import type { LeaseRow } from "./internal/leaseDecision.ts"
+import { type Answer, claiming } from "./internal/leaseClaiming.ts"
+import type { LeaseHolder, LeaseRow } from "./internal/leaseDecision.ts"
+import * as Wake from "./Wake.ts"
 import { inodeOf } from "./OwnerNote.ts"
 import { ClaimSuperseded, LeaseHeld, LeaseReplaced, LeaseUnavailable, superseded, unavailable } from "./LeaseError.ts"
 
@@ -32,6 +34,15 @@ export type Claim = core.Claim
  * @since 0.1.0
  */
 export type Claimant = Pick<Claim, "instanceID" | "identity" | "lockInode">
+
+/**
+ * Whether a recorded holder serves. With one, a claim follows the policy `fenced`: a holder that is not dead is asked,
+ * whatever lock is held, and followed when it was deaf twice and its lease is over.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Probe = (holder: LeaseHolder) => Effect.Effect<boolean>
 
 /**
  * The lease as it stands. `live` means that it has not expired: whether a takeover has to wait, not whether the holder
@@ -76,7 +87,7 @@ export interface LeaseStatus {
 export class LeaseStore extends Context.Service<
   LeaseStore,
   {
-    readonly claim: (claimant: Claimant) => Effect.Effect<Claim, LeaseHeld | LeaseUnavailable>
+    readonly claim: (claimant: Claimant, probe?: Probe) => Effect.Effect<Claim, LeaseHeld | LeaseUnavailable>
     readonly renew: (claim: Claim) => Effect.Effect<void, ClaimSuperseded | LeaseReplaced | LeaseUnavailable>
     readonly release: (claim: Claim) => Effect.Effect<void, LeaseUnavailable>
     readonly status: Effect.Effect<LeaseStatus, LeaseUnavailable>
@@ -166,32 +177,28 @@ const make = (
     const epochNow = usingCurrent((store) => store.read()?.epoch ?? null)
     const lost = (claim: Claim) => Effect.flatMap(epochNow, (stored) => Effect.fail(superseded(claim.epoch, stored)))
 
-    const claim = (claimant: Claimant): Effect.Effect<Claim, LeaseHeld | LeaseUnavailable> =>
+    const claim = (claimant: Claimant, probe?: Probe): Effect.Effect<Claim, LeaseHeld | LeaseUnavailable> =>
       Effect.gen(function* () {
-        let observed: { readonly row: LeaseRow; readonly since: bigint } | undefined
+        const steps = claiming(probe === undefined ? "strict" : "fenced", leaseMs)
+        let answer: Omit<Answer, "monotonic"> = {}
         while (true) {
-          const now = yield* Clock.monotonicTimeNanos
-          const whole = observed !== undefined && now - observed.since >= BigInt(leaseMs) * 1_000_000n
-          const outcome = yield* usingCurrent((store, times) =>
-            core.claim(store, claimant, times, whole ? observed!.row : undefined)
-          )
-          switch (outcome._tag) {
-            case "Claimed":
-              return outcome.claim
-            case "Held": {
-              const { host, pid } = outcome.holder
-              return yield* new LeaseHeld({
-                host,
-                pid,
-                message: `Already running with PID ${pid}.`,
-                action: "Use the running service, or stop it first."
-              })
-            }
-            case "Unknown":
-              if (observed === undefined || JSON.stringify(observed.row) !== JSON.stringify(outcome.row)) {
-                observed = { row: outcome.row, since: now }
+          const { monotonic } = yield* Wake.read
+          const step = steps.next({ ...answer, monotonic })
+          if (step.done === true)
+            return yield* step.value._tag === "Claimed" ? Effect.succeed(step.value.claim) : held(step.value.holder)
+          const ask = step.value
+          answer = {}
+          switch (ask._tag) {
+            case "Try":
+              answer = {
+                outcome: yield* usingCurrent((store, times) => core.claim(store, claimant, times, ask.grounds))
               }
-              yield* Effect.sleep(Math.min(1000, leaseMs))
+              break
+            case "Probe":
+              answer = { serving: yield* probe!(ask.holder) }
+              break
+            case "Wait":
+              yield* Effect.sleep(ask.ms)
           }
         }
       })
@@ -233,6 +240,16 @@ const make = (
         )
     })
   })
+
+const held = ({ host, pid }: LeaseHolder): Effect.Effect<never, LeaseHeld> =>
+  Effect.fail(
+    new LeaseHeld({
+      host,
+      pid,
+      message: `Already running with PID ${pid}.`,
+      action: "Use the running service, or stop it first."
+    })
+  )
 
 const statusOf = (row: LeaseRow | undefined, now: number): LeaseStatus => {
   if (row === undefined || row.holder === null) return { epoch: row?.epoch ?? 0, live: false, holder: null }

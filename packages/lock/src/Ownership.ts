@@ -11,11 +11,21 @@ import * as identity from "./identity.ts"
 import { type ClaimSuperseded, type LeaseHeld, LeaseUnavailable } from "./LeaseError.ts"
 import { provable } from "./lease.ts"
 import * as LeaseHeartbeat from "./LeaseHeartbeat.ts"
-import { type Claim, LeaseStore } from "./LeaseStore.ts"
+import { type Claim, LeaseStore, type Probe } from "./LeaseStore.ts"
 import { ProcessLock } from "./ProcessLock.ts"
 import { besideLock } from "./ServicePaths.ts"
 
 export { ClaimSuperseded, LeaseHeld, LeaseUnavailable } from "./LeaseError.ts"
+
+/**
+ * Who owns where two may believe so. `strict` (the default): the lock; an owner that does not respond is never displaced
+ * by itself. `fenced`: the epoch; for file systems whose locks cannot be trusted, and for services where a deaf holder must
+ * not block. Then an application's writes need a `Fence`.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Policy = { readonly _tag: "strict" } | { readonly _tag: "fenced"; readonly probe: Probe }
 
 /**
  * The one owner of a service.
@@ -64,7 +74,7 @@ export class Ownership extends Context.Service<
 >()("@holdfast/lock/Ownership") {
   /** Claims the lease beside the lock. Throws one sentence when the times cannot work. */
   static readonly layer = (
-    options?: LeaseHeartbeat.LeaseTimes
+    options?: LeaseHeartbeat.LeaseTimes & { readonly policy?: Policy }
   ): Layer.Layer<Ownership, LeaseHeld | LeaseUnavailable, ProcessLock> => {
     const times = LeaseHeartbeat.checkTimes(options)
     return withStore(times.leaseMs, (store) =>
@@ -72,7 +82,8 @@ export class Ownership extends Context.Service<
         const lock = yield* ProcessLock
         const instanceID = yield* Effect.sync(() => process.getBuiltinModule("node:crypto").randomUUID())
         const claimant = { instanceID, identity: identity.own(), lockInode: provable(lock.path, yield* lock.inode) }
-        return yield* keep(store, yield* store.claim(claimant), times)
+        const probe = options?.policy?._tag === "fenced" ? options.policy.probe : undefined
+        return yield* keep(store, yield* store.claim(claimant, probe), times, probe !== undefined)
       })
     )
   }
@@ -80,10 +91,10 @@ export class Ownership extends Context.Service<
   /** Goes on with a claim that was made before Effect was loaded. */
   static readonly layerAdopted = (
     claim: Claim,
-    options?: LeaseHeartbeat.LeaseTimes
+    options?: LeaseHeartbeat.LeaseTimes & { readonly policy?: Policy["_tag"] }
   ): Layer.Layer<Ownership, never, ProcessLock> => {
     const times = LeaseHeartbeat.checkTimes(options)
-    return withStore(times.leaseMs, (store) => keep(store, claim, times))
+    return withStore(times.leaseMs, (store) => keep(store, claim, times, options?.policy === "fenced"))
   }
 
   /** Owner number 1 of nothing; for tests of what asks for an owner. */
@@ -115,13 +126,18 @@ const withStore = <E, R>(
     )
   ) as Layer.Layer<Ownership, E, Exclude<R, Scope.Scope> | ProcessLock>
 
-const keep = (store: LeaseStore["Service"], claim: Claim, times: ReturnType<typeof LeaseHeartbeat.checkTimes>) =>
+const keep = (
+  store: LeaseStore["Service"],
+  claim: Claim,
+  times: ReturnType<typeof LeaseHeartbeat.checkTimes>,
+  fenced: boolean
+) =>
   Effect.gen(function* () {
     const lock = yield* ProcessLock
     // given up last, after the heartbeat has ended
     let heartbeat: LeaseHeartbeat.LeaseHeartbeat | undefined
     yield* Effect.addFinalizer(() => Effect.ignore(Effect.suspend(() => store.release(heartbeat?.claim() ?? claim))))
-    heartbeat = yield* LeaseHeartbeat.make({ store, lock, claim, times })
+    heartbeat = yield* LeaseHeartbeat.make({ store, lock, claim, times, fenced })
     const { advance, assert, isRecent, lost, recent } = heartbeat
     const current = heartbeat.claim
     return Ownership.of({

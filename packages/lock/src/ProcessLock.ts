@@ -11,6 +11,7 @@ import type { GateOutcome, HeldLock } from "./gate.ts"
 import { enter } from "./gate.ts"
 import { attempt } from "./internal/acquire.ts"
 import { unseal } from "./internal/heldLock.ts"
+import type { Grip } from "./internal/primitive.ts"
 import { type LockError, LockFailed, LockHeld, LockUnsupported } from "./LockError.ts"
 import { inodeOf } from "./OwnerNote.ts"
 
@@ -101,21 +102,34 @@ export class ProcessLock extends Context.Service<
     lock: HeldLock,
     options?: { readonly release?: "scope" | "process" }
   ): Layer.Layer<ProcessLock> => Layer.effect(ProcessLock, adopted(lock, options?.release ?? "scope"))
+
+  /**
+   * Holds nothing yet: `reanchor` takes the lock when it is free. For the policy `fenced`, whose owner goes on without.
+   */
+  static readonly layerWaiting = (path: string): Layer.Layer<ProcessLock> => Layer.effect(ProcessLock, waiting(path))
 }
 
 const adopted = (lock: HeldLock, release: "scope" | "process") =>
-  Effect.gen(function* () {
+  Effect.suspend(() => {
     const first = unseal(lock)
-    if (first === undefined) return yield* Effect.die(new Error(`The lock ${lock.path} was adopted before.`))
-    // an owner whose file was replaced holds the old one and the new one: newcomers may still open either
-    const grips = [first]
+    return first === undefined
+      ? Effect.die(new Error(`The lock ${lock.path} was adopted before.`))
+      : holding(lock, [first], release)
+  })
+
+const waiting = (path: string) =>
+  holding({ "~@holdfast/lock/HeldLock": undefined, path, primitive: "none yet", heldInode: null }, [], "process")
+
+/** An owner whose file was replaced holds the old one and the new one: newcomers may still open either. */
+const holding = (lock: HeldLock, grips: Array<Grip>, release: "scope" | "process") =>
+  Effect.gen(function* () {
     const close = () => {
       for (const grip of grips) grip.close()
     }
     if (release === "scope") yield* Effect.addFinalizer(() => Effect.sync(close))
     else process.once("exit", close) // keeps the grips reachable; the kernel would free them anyway
-    const inode = () => grips.at(-1)!.inode()
-    const stillOurs = () => inode() === undefined || inode() === inodeOf(lock.path)
+    const inode = () => grips.at(-1)?.inode()
+    const stillOurs = () => grips.length > 0 && (inode() === undefined || inode() === inodeOf(lock.path))
     return ProcessLock.of({
       ...lock,
       inode: Effect.sync(() => inode() ?? null),

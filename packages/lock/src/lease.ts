@@ -10,7 +10,7 @@ import type { HeldLock } from "./gate.ts"
 import * as identity from "./identity.ts"
 import { type Claim, claim as claimOnce } from "./internal/lease.ts"
 import { type LeaseCode, LeaseFailure, openLease } from "./internal/leaseDatabase.ts"
-import { type LeaseRow, unchanged } from "./internal/leaseDecision.ts"
+import { type Answer, claiming } from "./internal/leaseClaiming.ts"
 import { leaseWords } from "./internal/leaseWords.ts"
 
 export type { Claim } from "./internal/lease.ts"
@@ -44,32 +44,62 @@ export const provable = (path: string, inode: string | null): string | null =>
 /** How long a renewal is good for, in milliseconds (DESIGN §7). */
 const leaseMs = 30_000
 
-const lookMs = 1000
+/**
+ * Whether the recorded holder serves, asked in a way that cannot be mistaken.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Probe = (holder: { readonly instanceID: string; readonly pid: number }) => Promise<boolean>
 
 /**
- * Claims the lease at `path` for the holder of `lock`.
+ * What a claim is made with. With a `probe` the policy is `fenced`, and `lock` may be missing.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface ClaimOptions {
+  readonly instanceID: string
+  readonly lock: HeldLock | undefined
+  readonly probe?: Probe | undefined
+}
+
+/**
+ * Claims the lease at `path`.
  *
  * **Details** At once, where the recorded lock is the one that is held or the recorded holder is dead. Where nobody can
- * tell whether the holder lives it waits until the row has stayed unchanged for one lease by the monotonic clock.
+ * tell whether the holder lives, `strict` waits until the row has stayed unchanged for one lease by the monotonic clock;
+ * `fenced` asks the holder, and follows one that is deaf twice when its lease is over.
  *
  * @category constructors
  * @since 0.1.0
  */
-export const claim = async (path: string, lock: HeldLock, instanceID: string): Promise<LeaseOutcome> => {
-  const claimant = { instanceID, identity: identity.own(), lockInode: provable(lock.path, lock.heldInode) }
-  let observed: { readonly row: LeaseRow; readonly since: number } | undefined
+export const claim = async (path: string, { instanceID, lock, probe }: ClaimOptions): Promise<LeaseOutcome> => {
+  const lockInode = lock === undefined ? null : provable(lock.path, lock.heldInode)
+  const claimant = { instanceID, identity: identity.own(), lockInode }
   try {
     const store = openLease(path)
     try {
+      const steps = claiming(probe === undefined ? "strict" : "fenced", leaseMs)
+      let answer: Omit<Answer, "monotonic"> = {}
       for (;;) {
-        const waited = observed !== undefined && performance.now() - observed.since >= leaseMs
-        const outcome = claimOnce(store, claimant, { now: Date.now(), leaseMs }, waited ? observed!.row : undefined)
-        if (outcome._tag === "Claimed") return outcome
-        if (outcome._tag === "Held") return { _tag: "Held", pid: outcome.holder.pid }
-        if (observed === undefined || !unchanged(observed.row, outcome.row)) {
-          observed = { row: outcome.row, since: performance.now() }
+        const step = steps.next({ ...answer, monotonic: performance.now() })
+        if (step.done === true) {
+          return step.value._tag === "Claimed" ? step.value : { _tag: "Held", pid: step.value.holder.pid }
         }
-        await new Promise((resolve) => setTimeout(resolve, lookMs))
+        answer = {}
+        switch (step.value._tag) {
+          case "Try":
+            answer = { outcome: claimOnce(store, claimant, { now: Date.now(), leaseMs }, step.value.grounds) }
+            break
+          case "Probe":
+            answer = { serving: await probe!(step.value.holder) }
+            break
+          case "Wait": {
+            const { ms } = step.value
+            await new Promise((resolve) => setTimeout(resolve, ms))
+          }
+        }
       }
     } finally {
       store.close()

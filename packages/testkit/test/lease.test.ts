@@ -144,6 +144,88 @@ const contract = (name: string, store: Layer.Layer<LeaseStore>) =>
     )
   })
 
+describe("who takes the place of a recorded holder", () => {
+  const asked: Array<string> = []
+  const probe = (serving: boolean) => (holder: { readonly instanceID: string }) =>
+    Effect.sync(() => {
+      asked.push(holder.instanceID)
+      return serving
+    })
+  const law = (sentence: string, body: (store: LeaseStore["Service"]) => Effect.Effect<void, unknown>) =>
+    it.effect(sentence, () =>
+      Effect.suspend(() => {
+        asked.length = 0
+        return Effect.flatMap(LeaseStore, body)
+      }).pipe(Effect.provide(LeaseStore.layerMemory()))
+    )
+
+  law("fenced: a missing or released lease and a dead holder are followed without probing", (lease) =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* lease.claim(claimant("a", dead), probe(true))).epoch, 1)
+      const second = yield* lease.claim(claimant("b"), probe(true))
+      yield* lease.release(second)
+      assert.strictEqual((yield* lease.claim(claimant("c"), probe(true))).epoch, 3)
+      assert.isEmpty(asked)
+    })
+  )
+
+  law('fenced: a live serving holder keeps its place, "already running with PID X", lock held or not', (lease) =>
+    Effect.gen(function* () {
+      yield* lease.claim(claimant("a", living, "1:2"))
+      yield* TestClock.adjust("1 hour")
+      const error = yield* Effect.flip(lease.claim(claimant("b", living, "1:2"), probe(true)))
+      assert.strictEqual(error.message, `Already running with PID ${process.pid}.`)
+      assert.deepStrictEqual(asked, ["a"])
+    })
+  )
+
+  law("fenced: a live deaf holder is followed after two probes a second apart, when its lease is over", (lease) =>
+    Effect.gen(function* () {
+      yield* lease.claim(claimant("a"))
+      const claiming = yield* lease.claim(claimant("b"), probe(false)).pipe(Effect.forkChild)
+      yield* TestClock.adjust("29 seconds")
+      assert.isUndefined(claiming.pollUnsafe(), "its lease is not over")
+      yield* TestClock.adjust("2 seconds")
+      assert.strictEqual((yield* Fiber.join(claiming)).epoch, 2)
+    })
+  )
+
+  law("fenced: a deaf holder whose lease is long over is followed after the second probe, not the first", (lease) =>
+    Effect.gen(function* () {
+      yield* lease.claim(claimant("a"))
+      yield* TestClock.adjust("1 hour")
+      const claiming = yield* lease.claim(claimant("b"), probe(false)).pipe(Effect.forkChild)
+      yield* TestClock.adjust("500 millis")
+      assert.deepStrictEqual(asked, ["a"])
+      assert.isUndefined(claiming.pollUnsafe())
+      yield* TestClock.adjust("2 seconds")
+      assert.strictEqual((yield* Fiber.join(claiming)).epoch, 2)
+      assert.deepStrictEqual(asked, ["a", "a"])
+    })
+  )
+
+  law("fenced: a deaf holder that renews is not followed", (lease) =>
+    Effect.gen(function* () {
+      const claim = yield* lease.claim(claimant("a"))
+      const claiming = yield* lease.claim(claimant("b"), probe(false)).pipe(Effect.forkChild)
+      for (let second = 0; second < 60; second += 10) {
+        yield* TestClock.adjust("10 seconds")
+        yield* lease.renew(claim)
+      }
+      assert.isUndefined(claiming.pollUnsafe())
+    })
+  )
+
+  law("strict: a live deaf holder is waited for, whatever its expiry says, and nobody is asked", (lease) =>
+    Effect.gen(function* () {
+      yield* lease.claim(claimant("a"))
+      yield* TestClock.adjust("8 hours")
+      assert.strictEqual((yield* Effect.flip(lease.claim(claimant("b"))))._tag, "LeaseHeld")
+      assert.isEmpty(asked)
+    })
+  )
+})
+
 contract("in memory", LeaseStore.layerMemory())
 contract(
   "in SQLite",

@@ -9,7 +9,7 @@ import * as Stream from "effect/Stream"
 import type { HttpClientError } from "effect/http/HttpClientError"
 import type { Discovery } from "../Discovery.ts"
 import { isLost, type TransportLost } from "../Transport.ts"
-import type { Session } from "./attach.ts"
+import type { Session } from "@holdfast/lifecycle/Session"
 import { type Found, stateOf } from "./decide.ts"
 import type { ServiceState } from "../ServiceState.ts"
 

@@ -8,7 +8,7 @@ import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import { ServiceFailed } from "../ClientError.ts"
 import { Idempotent, isIdempotentMethod, isLost, neverConnected, TransportLost } from "../Transport.ts"
-import type { Session } from "./attach.ts"
+import type { Session } from "@holdfast/lifecycle/Session"
 
 type Failure = HttpClientError.HttpClientError | TransportLost | ServiceFailed
 

@@ -5,6 +5,7 @@ import { claim } from "@holdfast/lock/lease"
 import type { ServicePaths } from "@holdfast/lock/ServicePaths"
 import type { Application } from "../Application.ts"
 import type { ServiceSpec } from "../ServiceSpec.ts"
+import { servingProbe } from "../ServingProbe.ts"
 import type { StartupOutcome } from "../StartupOutcome.ts"
 import { couldNotStart, open, type Owner } from "./owner.ts"
 import type { StartupPipe } from "./startupPipe.ts"
@@ -21,7 +22,7 @@ const exitCodes = {
 }
 
 export const own = async (
-  lock: HeldLock,
+  lock: HeldLock | undefined,
   options: {
     readonly spec: ServiceSpec
     readonly paths: ServicePaths
@@ -32,13 +33,15 @@ export const own = async (
 ): Promise<number> => {
   const { application, paths, pipe, spec } = options
   const instanceID = process.getBuiltinModule("node:crypto").randomUUID()
-  const claimed = await claim(paths.lease, lock, instanceID)
+  const policy = spec.policy ?? "strict"
+  const probe = policy === "fenced" ? servingProbe(paths) : undefined
+  const claimed = await claim(paths.lease, { instanceID, lock, probe })
   if (claimed._tag === "Held") return options.leave(ExitCode.ok, { type: "held", pid: claimed.pid }, pipe)
   if (claimed._tag === "Unavailable") {
     const { action, message, path } = claimed
     return options.leave(exitCodes.lease, { type: "unusable", kind: "lease", path, message, action }, pipe)
   }
-  const owner = await open(lock, { spec, paths, instanceID })
+  const owner = await open(claimed.claim, { spec, paths })
   if ("type" in owner) return options.leave(exitCodes[owner.kind], owner, pipe)
   const ended = followProcess(owner)
   followStatus(owner, pipe)

@@ -2,7 +2,6 @@
  * The first, plain part of owning: note, secret, shell, registration. In that order, so that whoever finds the
  * registration can already prove itself to a bound service.
  */
-import type { HeldLock } from "@holdfast/lock/gate"
 import * as OwnerNote from "@holdfast/lock/OwnerNote"
 import { problem } from "@holdfast/lock/Problem"
 import { step } from "@holdfast/lock/step"
@@ -32,13 +31,14 @@ export interface Owner {
 export type Unusable = Extract<StartupOutcome, { readonly type: "unusable" }>
 
 export const open = async (
-  lock: HeldLock,
-  options: { readonly spec: ServiceSpec; readonly paths: ServicePaths; readonly instanceID: string }
+  owning: record.Owning,
+  options: { readonly spec: ServiceSpec; readonly paths: ServicePaths }
 ): Promise<Owner | Unusable> => {
-  const { instanceID, paths, spec } = options
+  const { paths, spec } = options
+  const { instanceID } = owning
   let shell: LifecycleShell.LifecycleShell | undefined
   try {
-    OwnerNote.write(paths.owner, { instanceID, lock: lock.path })
+    OwnerNote.write(paths.owner, { instanceID, lock: paths.lock })
     const established = Credential.establish(paths.secret)
     if (established._tag === "Rejected") return { type: "unusable", kind: "credential", ...established.problem }
     const token = Credential.random()
@@ -55,7 +55,7 @@ export const open = async (
       pid: process.pid
     }
     step("before-register")
-    record.write(lock, paths.registration, registration)
+    record.write(owning, paths.registration, registration)
     step("after-register")
     return {
       spec,
@@ -64,12 +64,12 @@ export const open = async (
       registration,
       token,
       reassert: () => [
-        ...(OwnerNote.reassert(paths.owner, { instanceID, lock: lock.path }) ? (["owner note"] as const) : []),
+        ...(OwnerNote.reassert(paths.owner, { instanceID, lock: paths.lock }) ? (["owner note"] as const) : []),
         ...(Credential.reassert(paths.secret, established.secret) ? (["secret"] as const) : []),
-        ...(record.reassert(lock, paths.registration, registration) ? (["registration"] as const) : [])
+        ...(record.reassert(owning, paths.registration, registration) ? (["registration"] as const) : [])
       ],
       leave: async ({ remove }) => {
-        if (remove) record.removeOwn(lock, paths.registration, instanceID)
+        if (remove) record.removeOwn(owning, paths.registration, instanceID)
         await bound.close()
       }
     }

@@ -11,7 +11,7 @@ import type { Owner } from "./owner.ts"
 
 /** Resolves when the service was stopped. The lock is let go by the end of the process, not before. */
 export const run = (
-  lock: HeldLock,
+  lock: HeldLock | undefined,
   claim: Claim,
   owner: Owner,
   application: () => Promise<{ readonly default: Application }>
@@ -20,12 +20,18 @@ export const run = (
     yield* Effect.logInfo(
       `starting ${owner.spec.app} ${owner.spec.version}, instance ${owner.shell.instanceID}, pid ${process.pid}`
     )
-    const service = yield* serve(yield* ProcessLock, owner, application)
+    const service = yield* serve(owner, application)
     yield* service.stopped
   }).pipe(
     Effect.scoped,
     Effect.provide(
-      Ownership.layerAdopted(claim).pipe(Layer.provideMerge(ProcessLock.layerAdopted(lock, { release: "process" })))
+      Ownership.layerAdopted(claim, { policy: owner.spec.policy ?? "strict" }).pipe(
+        Layer.provideMerge(
+          lock === undefined
+            ? ProcessLock.layerWaiting(owner.paths.lock)
+            : ProcessLock.layerAdopted(lock, { release: "process" })
+        )
+      )
     ),
     Effect.runPromise
   )

@@ -2,12 +2,13 @@
 import * as identity from "../identity.ts"
 import {
   judgeClaim,
+  judgeFenced,
   judgeMismatch,
   type LeaseHolder,
   type LeaseRow,
-  type Mismatch,
-  unchanged
+  type Mismatch
 } from "./leaseDecision.ts"
+import type { Grounds } from "./leaseClaiming.ts"
 import type { LeaseDatabase } from "./leaseDatabase.ts"
 
 const crypto = () => process.getBuiltinModule("node:crypto")
@@ -52,15 +53,18 @@ export const claim = (
   store: LeaseDatabase,
   claimant: Pick<Claim, "instanceID" | "identity" | "lockInode">,
   times: Times,
-  observed?: LeaseRow
+  grounds: Grounds = { policy: "strict" }
 ): Claimed => {
   let outcome: Claimed | undefined
   store.transact((row) => {
     const holder = row?.holder ?? undefined
-    const verdict = judgeClaim(row, claimant.lockInode, holder === undefined ? "dead" : identity.state(holder))
-    const waited = verdict === "Observe" && observed !== undefined && unchanged(observed, row!)
+    const state = holder === undefined ? "dead" : identity.state(holder)
+    const verdict =
+      grounds.policy === "strict"
+        ? judgeClaim(row, claimant.lockInode, state, grounds.observed)
+        : judgeFenced(row, state, times.now, grounds.deaf)
     if (verdict === "Refuse") outcome = { _tag: "Held", holder: holder! }
-    else if (verdict === "Observe" && !waited) outcome = { _tag: "Unknown", row: row! }
+    else if (verdict === "Observe") outcome = { _tag: "Unknown", row: row! }
     else {
       const token = crypto().randomBytes(32).toString("base64url")
       const claimed: Claim = { ...claimant, token, epoch: (row?.epoch ?? 0) + 1 }

@@ -25,14 +25,19 @@ export type Verdict =
   | "Claim"
   /** The recorded holder runs: nobody takes its place, whatever its expiry says. */
   | "Refuse"
-  /** Nobody can tell: wait until the row has stayed as it is for one lease. */
+  /** Not yet: the row is watched, or its holder probed. */
   | "Observe"
 
 /**
- * DESIGN §3. First the kernel's word: whoever holds the lock file that the row was claimed under is alone, whatever
- * clock, pid, namespace or boot say. Otherwise the recorded holder decides.
+ * Policy `strict`. First the kernel's word: whoever holds the lock file that the row was claimed under is alone, whatever
+ * clock, pid, namespace or boot say. Otherwise the recorded holder decides. `observed` has stayed unchanged for one lease.
  */
-export const judgeClaim = (row: LeaseRow | undefined, lockInode: string | null, holder: IdentityState): Verdict => {
+export const judgeClaim = (
+  row: LeaseRow | undefined,
+  lockInode: string | null,
+  holder: IdentityState,
+  observed?: LeaseRow
+): Verdict => {
   if (row === undefined || row.holder === null) return "Claim"
   if (lockInode !== null && row.holder.lockInode === lockInode) return "Claim"
   switch (holder) {
@@ -41,8 +46,22 @@ export const judgeClaim = (row: LeaseRow | undefined, lockInode: string | null, 
     case "alive":
       return "Refuse"
     case "unknown":
-      return "Observe"
+      return observed !== undefined && unchanged(observed, row) ? "Claim" : "Observe"
   }
+}
+
+/**
+ * Policy `fenced`, where a lock proves nothing: a holder that is not dead is probed, and followed when it was deaf and
+ * its lease is over. `deaf` is the row whose holder did not answer two probes.
+ */
+export const judgeFenced = (
+  row: LeaseRow | undefined,
+  holder: IdentityState,
+  now: number,
+  deaf?: LeaseRow
+): Verdict => {
+  if (row === undefined || row.holder === null || holder === "dead") return "Claim"
+  return deaf !== undefined && unchanged(deaf, row) && row.holder.expiresAt <= now ? "Claim" : "Observe"
 }
 
 /** Whether two readings of the row are of one unchanged lease. */

@@ -1,9 +1,9 @@
 /** The client's half of the session handshake. The other side proves first; the secret itself never travels. */
-import * as Credential from "@holdfast/lifecycle/Credential"
-import type { Registration } from "@holdfast/lifecycle/Registration"
-import type { ServiceHealth } from "@holdfast/lifecycle/ServiceHealth"
-import { healthOf } from "@holdfast/lifecycle/StartupOutcome"
-import { type Exchange, exchange, type ExchangeOptions } from "./exchange.ts"
+import * as Credential from "./Credential.ts"
+import type { Registration } from "./Registration.ts"
+import type { ServiceHealth } from "./ServiceHealth.ts"
+import { healthOf } from "./StartupOutcome.ts"
+import { type Exchange, exchange, type ExchangeOptions } from "./Exchange.ts"
 
 /** Proved on both sides: requests may carry the token, to this address only. */
 export interface Session {
@@ -46,13 +46,16 @@ const field = (body: unknown, name: string): unknown =>
   typeof body === "object" && body !== null ? (body as Record<string, unknown>)[name] : undefined
 
 /** Two rounds; nothing but nonces and proofs is said before both sides are proved. Never rejects. */
-export const attach = async (registration: Registration, secret: Credential.Secret): Promise<Attached> => {
+export const attach = async (
+  registration: Registration,
+  secret: Credential.Secret,
+  timeoutMs: number = healthTimeoutMs
+): Promise<Attached> => {
   const address = Credential.endpointOf(registration.url)
   if (address === undefined) return unreachable(`${registration.url} is not a loopback address`)
   const { endpoint, host, port } = address
   const { instanceID } = registration
-  const post = (body: unknown) =>
-    exchange({ host, port, method: "POST", path: "/service/session", body, timeoutMs: healthTimeoutMs })
+  const post = (body: unknown) => exchange({ host, port, method: "POST", path: "/service/session", body, timeoutMs })
   const clientNonce = Credential.random()
   const first = await post({ clientNonce, instanceID })
   if (first._tag !== "Answer" || first.status !== 200) return explain(first)

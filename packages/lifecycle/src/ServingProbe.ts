@@ -1,0 +1,37 @@
+/**
+ * Whether the holder that a lease names serves: the question of the policy `fenced`.
+ *
+ * Imports no Effect.
+ *
+ * @since 0.1.0
+ */
+import * as files from "@holdfast/lock/files"
+import type { Probe } from "@holdfast/lock/lease"
+import type { ServicePaths } from "@holdfast/lock/ServicePaths"
+import * as Credential from "./Credential.ts"
+import { attach } from "./Session.ts"
+import { parseRegistration } from "./StartupOutcome.ts"
+
+/** DESIGN §7. */
+const probeTimeoutMs = 500
+
+/**
+ * Asks the registered owner for its health, and believes it only when both sides proved themselves and it is the very
+ * instance that the lease names.
+ *
+ * **Details** No registration, another instance's, or no answer within half a second is "not serving". Who listens on the
+ * port without knowing the secret is not either.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const servingProbe =
+  (paths: ServicePaths): Probe =>
+  async ({ instanceID }) => {
+    const reading = files.read(paths.registration)
+    const registration = reading._tag === "Text" ? parseRegistration(reading.text) : undefined
+    const secret = Credential.load(paths.secret)
+    if (registration?.instanceID !== instanceID || secret._tag !== "Secret") return false
+    const attached = await attach(registration, secret.secret, probeTimeoutMs)
+    return attached._tag === "Attached" && attached.health.instanceID === instanceID
+  }

@@ -1,0 +1,57 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as fs from "node:fs"
+import { boots, isReady, withKit } from "./withKit.ts"
+
+describe("policy fenced", () => {
+  it.live(
+    "a holder that serves keeps its place, also when its lock file is gone: the contender asks it and leaves",
+    () =>
+      withKit({ policy: "fenced" }, (kit) =>
+        Effect.gen(function* () {
+          const [owner] = yield* kit.swarm(1)
+          yield* isReady(kit)
+          fs.rmSync(kit.paths.lock)
+          fs.rmSync(kit.paths.owner)
+          const [contender] = yield* kit.swarm(1)
+          assert.deepStrictEqual(yield* contender!.exited, { code: 0 })
+          assert.include(fs.readFileSync(kit.paths.log, "utf8"), `Already running with PID ${owner!.pid}.`)
+          assert.deepStrictEqual(boots(kit), [owner!.pid])
+          yield* kit.eventually(
+            "the owner's note is back",
+            () => fs.existsSync(kit.paths.owner),
+            (back) => back
+          )
+        })
+      )
+  )
+
+  it.live(
+    "a deaf holder is followed with the next epoch; thawed, it asserts nothing, admits nothing, removes nothing and ends by itself; a third contender asks the successor and leaves",
+    () =>
+      withKit({ policy: "fenced" }, (kit) =>
+        Effect.gen(function* () {
+          const [first] = yield* kit.swarm(1)
+          const before = yield* isReady(kit)
+          yield* first!.freeze
+          const [second] = yield* kit.swarm(1)
+          const after = yield* kit.waitFor(
+            "the successor is ready",
+            (state) => state.status.type === "ready" && state.registration?.pid === second!.pid,
+            { within: "45 seconds" }
+          )
+          assert.notStrictEqual(after.registration?.instanceID, before.registration?.instanceID)
+          const registered = fs.readFileSync(kit.paths.registration, "utf8")
+          yield* first!.thaw
+          yield* first!.exited
+          assert.strictEqual(fs.readFileSync(kit.paths.registration, "utf8"), registered)
+          assert.include(fs.readFileSync(kit.paths.log, "utf8"), "claim superseded")
+          const [third] = yield* kit.swarm(1)
+          assert.deepStrictEqual(yield* third!.exited, { code: 0 })
+          assert.deepStrictEqual(yield* kit.client.state, after)
+          assert.deepStrictEqual(boots(kit), [first!.pid, second!.pid])
+        })
+      ),
+    90_000
+  )
+})
