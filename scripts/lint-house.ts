@@ -21,7 +21,7 @@ export interface Finding {
 
 /** The modules marked ∅ in the design: they run in the first milliseconds, before Effect is loaded. */
 export const withoutEffect: ReadonlyArray<string> = Object.entries({
-  "packages/lock/src": "ServicePaths gate identity files OwnerNote StateDirectory Problem ExitCode step lease fileSystem",
+  "packages/lock/src": "ServicePaths gate identity files OwnerNote StateDirectory Problem ExitCode step lease fileSystem probeHello",
   "packages/lifecycle/src": "ServiceSpec daemon StartupOutcome Credential LifecycleShell Session Exchange ServingProbe",
   "packages/lifecycle/src/internal": "lifecycle session registration reply reserved owner own startupPipe",
   "packages/client/src/internal": "look contender decide logEnd"

@@ -119,3 +119,32 @@ export const living = (note: string, lock: string): OwnerNote | undefined => {
   if (found === undefined || found.pid === process.pid) return undefined
   return found.lockInode === inodeOf(lock) && identity.state(found) === "alive" ? found : undefined
 }
+
+/**
+ * Who holds the lock at `lock`, by the note beside it and without touching the lock. For people and diagnostics.
+ *
+ * **Details** `Here`: a process of this machine, provably running. `Elsewhere`: the note is another host's, as on a shared
+ * home directory; nobody can tell from here whether it runs. `Unknown`: its process cannot be seen from here. `Nobody`:
+ * there is no note, it is about another lock file, or its process has ended.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export type Holder =
+  | { readonly _tag: "Here" | "Unknown"; readonly note: OwnerNote }
+  | { readonly _tag: "Elsewhere"; readonly host: string; readonly note: OwnerNote }
+  | { readonly _tag: "Nobody" }
+
+/**
+ * See `Holder`.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const holder = (note: string, lock: string): Holder => {
+  const found = read(note)
+  if (found === undefined) return { _tag: "Nobody" }
+  if (found.host !== identity.own().host) return { _tag: "Elsewhere", host: found.host, note: found }
+  const state = found.lockInode === inodeOf(lock) ? identity.state(found) : "dead"
+  return state === "dead" ? { _tag: "Nobody" } : { _tag: state === "alive" ? "Here" : "Unknown", note: found }
+}
