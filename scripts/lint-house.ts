@@ -23,7 +23,7 @@ export interface Finding {
 export const withoutEffect: ReadonlyArray<string> = Object.entries({
   "packages/lock/src": "ServicePaths gate identity files OwnerNote StateDirectory Problem ExitCode step lease fileSystem probeHello",
   "packages/lifecycle/src": "ServiceSpec daemon StartupOutcome Credential LifecycleShell Session Exchange ServingProbe",
-  "packages/lifecycle/src/internal": "lifecycle session registration reply reserved owner own startupPipe",
+  "packages/lifecycle/src/internal": "lifecycle session registration reply reserved eventStreams owner own startupPipe",
   "packages/client/src/internal": "look contender decide logEnd"
 }).flatMap(([folder, modules]) => modules.split(" ").map((module) => `${folder}/${module}.ts`))
 

@@ -1,7 +1,6 @@
 /** What the command line asks of the service: a directory that is indexed, and lines in it. */
 import { CommandFailed, toFailure } from "@holdfast/client/ServiceCommand"
 import { ServiceClient } from "@holdfast/client/ServiceClient"
-import * as StatusLine from "@holdfast/client/StatusLine"
 import * as ExitCode from "@holdfast/lock/ExitCode"
 import * as Effect from "effect/Effect"
 import { HttpApiClient } from "effect/http-api"
@@ -10,7 +9,6 @@ import * as Stream from "effect/Stream"
 import { realpath, stat } from "node:fs/promises"
 import { Api, type Root } from "./api.ts"
 import { within } from "./paths.ts"
-import { codesearch } from "./service.ts"
 
 const failed = (message: string, action: string) => new CommandFailed({ code: ExitCode.unavailable, message, action })
 
@@ -31,10 +29,10 @@ const usage = (message: string) =>
 const wordsFor = (code: string | undefined): string =>
   code === "ENOENT" ? "it is not there" : code === "EACCES" ? "permission denied" : (code ?? "unknown error")
 
-/** Starts the service where needed, shows what it does meanwhile, and answers a client for its API. */
+/** Starts the service where needed, and answers a client for its API. */
 export const connect = Effect.gen(function* () {
   const service = yield* ServiceClient
-  yield* service.launch().pipe(StatusLine.during(codesearch), Effect.mapError(toFailure))
+  yield* service.launch().pipe(Effect.mapError(toFailure))
   return yield* HttpApiClient.makeWith(Api, { httpClient: service.http })
 })
 

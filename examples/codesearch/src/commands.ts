@@ -2,6 +2,7 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import * as ServiceCommand from "@holdfast/client/ServiceCommand"
 import { ServiceClient } from "@holdfast/client/ServiceClient"
+import * as StatusLine from "@holdfast/client/StatusLine"
 import * as ExitCode from "@holdfast/lock/ExitCode"
 import { Argument, CliOutput, Command, Flag } from "effect/cli"
 import * as Console from "effect/Console"
@@ -9,9 +10,15 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
 import { connect, directoryOf, indexed, spoken } from "./client.ts"
-import { print } from "./print.ts"
+import { print, workingDirectory } from "./print.ts"
 import { codesearch } from "./service.ts"
 import { tour } from "./tour.ts"
+
+// whoever reads our output may stop reading: `codesearch search x | head -1`
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code === "EPIPE") process.exit(ExitCode.ok)
+  throw error
+})
 
 const color = process.stdout.isTTY && !process.env["NO_COLOR"]
 
@@ -24,6 +31,10 @@ const tell = (text: string): void => {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001b[2K${text}`)
   else if (text !== "") process.stderr.write(`${text}\n`)
 }
+
+/** All of it may wait for the service, also when another owner takes its place in between: never a frozen terminal. */
+const waiting = <A>(self: Effect.Effect<A, unknown, ServiceClient>) =>
+  self.pipe(StatusLine.during(codesearch), spoken, Effect.provide(ServiceClient.layer(codesearch)))
 
 const search = Command.make(
   "search",
@@ -53,14 +64,14 @@ const search = Command.make(
         action: "Shorten it."
       })
     }
-    const directory = yield* directoryOf(Option.getOrElse(dir, () => process.cwd()))
+    const directory = yield* directoryOf(Option.getOrElse(dir, () => "."))
     const hits = yield* Effect.gen(function* () {
       const client = yield* connect
       yield* indexed(client, directory, tell)
       return yield* client.search({ query: { q: query, dir: directory, limit } })
-    }).pipe(spoken, Effect.provide(ServiceClient.layer(codesearch)))
+    }).pipe(waiting)
     if (json) return yield* Console.log(JSON.stringify(hits))
-    for (const hit of hits) yield* Console.log(print(hit, { cwd: process.cwd(), color }))
+    for (const hit of hits) yield* Console.log(print(hit, { cwd: workingDirectory(), color }))
     if (hits.length === 0) return yield* nothing(query, directory)
   })
 ).pipe(Command.withDescription("Find lines that contain a text"))
@@ -73,9 +84,7 @@ const nothing = (query: string, directory: string) =>
     action: ""
   })
 
-const root = Command.make("codesearch", {}, () =>
-  tour(tell, color).pipe(Effect.provide(ServiceClient.layer(codesearch)))
-).pipe(
+const root = Command.make("codesearch", {}, () => tour(tell, color).pipe(waiting)).pipe(
   Command.withDescription("Search source trees from one index that all terminals share"),
   Command.withSubcommands([search, ServiceCommand.make(codesearch)])
 )

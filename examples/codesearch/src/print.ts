@@ -20,3 +20,12 @@ const highlight = ({ matches, text }: Hit): string => {
   }
   return shown + text.slice(at)
 }
+
+/** Where files are seen from; the root where the current directory is gone. */
+export const workingDirectory = (): string => {
+  try {
+    return process.cwd()
+  } catch {
+    return "/"
+  }
+}

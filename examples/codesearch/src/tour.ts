@@ -3,7 +3,7 @@ import { ServiceClient } from "@holdfast/client/ServiceClient"
 import * as StatusText from "@holdfast/client/StatusText"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
-import { connect, directoryOf, indexed, spoken } from "./client.ts"
+import { connect, directoryOf, indexed } from "./client.ts"
 import { print } from "./print.ts"
 import { codesearch } from "./service.ts"
 
@@ -12,7 +12,7 @@ const samples = ["ManagedService", "export const", "function", "import ", "the "
 
 export const tour = (tell: (text: string) => void, color: boolean) =>
   Effect.gen(function* () {
-    const directory = yield* directoryOf(process.cwd())
+    const directory = yield* directoryOf(".")
     yield* Console.log(
       "CodeSearch keeps one index of your source trees in a background service that all terminals share."
     )
@@ -37,4 +37,4 @@ export const tour = (tell: (text: string) => void, color: boolean) =>
         "  npm start -- service stop           stop it"
       ].join("\n")
     )
-  }).pipe(spoken)
+  })

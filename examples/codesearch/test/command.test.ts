@@ -164,6 +164,134 @@ describe("codesearch", () => {
     }))
 })
 
+/** A line of shell, as a person would type it, with `codesearch` as a command. */
+const shell = (here: Here, line: string) =>
+  spawnSync("bash", ["--norc", "-c", `codesearch() { "${process.execPath}" "${main}" "$@"; }; ${line}`], {
+    cwd: here.tree,
+    env: { PATH: process.env["PATH"], CODESEARCH_STATE_DIR: here.state },
+    encoding: "utf8",
+    timeout: 20_000
+  })
+
+describe("in a shell", () => {
+  it("the service keeps no lock and no pipe of the shell it was started from", () =>
+    inFreshPlace(files, async (here) => {
+      const held = shell(
+        here,
+        `( flock -n 200 && codesearch service start >/dev/null ) 200>held; flock -n held true && echo free`
+      )
+      assert.strictEqual(held.stdout, "free\n", held.stderr)
+      await here.run(["service", "stop"])
+      const captured = shell(here, `x=$( { codesearch service start 200>&1; } ); echo "got: $x"`)
+      assert.match(captured.stdout, /^got: CodeSearch v0\.1\.0 is ready \(PID \d+\)\.\n$/)
+    }))
+
+  it("a reader that has read enough ends a search quietly", () => {
+    const long = { "long.txt": "a line to be found\n".repeat(5000) }
+    return inFreshPlace(long, async (here) => {
+      await here.run(["search", "line"])
+      const piped = shell(here, `codesearch search line --limit 1000 | head -1`)
+      assert.deepStrictEqual([piped.stdout, piped.stderr], ["long.txt:1: a line to be found\n", ""])
+    })
+  })
+
+  it("a current directory that is gone is one line where it counts, and nothing where it does not", () =>
+    inFreshPlace(files, async (here) => {
+      const gone = shell(here, `mkdir gone; cd gone; rmdir "$PWD"; codesearch service status; codesearch search x`)
+      assert.strictEqual(gone.stdout, "CodeSearch is not running.\n")
+      assert.lengthOf(gone.stderr.trim().split("\n"), 1, gone.stderr)
+      assert.match(gone.stderr, /^codesearch: Cannot read the directory \.: it is not there\./)
+    }))
+})
+
+describe("a service that is not as it should be", () => {
+  it("that was killed is not running, and says so", () =>
+    inFreshPlace(files, async (here) => {
+      await here.run(["service", "start"])
+      const { registration } = await statusOf(here)
+      process.kill(registration!.pid, "SIGKILL")
+      const deadline = performance.now() + 5000
+      let said = await here.run(["service", "status"])
+      while (!said.stdout.includes("not running") && performance.now() < deadline)
+        said = await here.run(["service", "status"])
+      assert.strictEqual(said.stdout, "CodeSearch is not running. It ended without being stopped.\n")
+    }))
+
+  it(
+    "that does not respond is said while somebody waits for it, with the way out",
+    () =>
+      inFreshPlace(files, async (here) => {
+        await here.run(["service", "start"])
+        const { registration } = await statusOf(here)
+        process.kill(registration!.pid, "SIGSTOP")
+        const child = spawn(process.execPath, [main, "search", "HeldLock"], {
+          cwd: here.tree,
+          env: { PATH: process.env["PATH"], CODESEARCH_STATE_DIR: here.state },
+          stdio: ["ignore", "ignore", "pipe"]
+        })
+        const told = await new Promise<string>((resolve, reject) => {
+          let stderr = ""
+          AbortSignal.timeout(25_000).addEventListener("abort", () => reject(new Error(`It only said: ${stderr}`)))
+          child.stderr.on("data", (data) => {
+            stderr += data
+            if (stderr.includes("is not responding")) resolve(stderr)
+          })
+        })
+        assert.include(
+          told,
+          "The background service owns the service lock but is not responding. Run `codesearch service restart` to recover it."
+        )
+        const ended = new Promise<number | null>((resolve) => child.on("exit", resolve))
+        process.kill(registration!.pid, "SIGCONT")
+        assert.strictEqual(await ended, 0)
+      }),
+    60_000
+  )
+
+  it("whose secret others can read can be stopped, and says what to do", () =>
+    inFreshPlace(files, async (here) => {
+      await here.run(["service", "start"])
+      const secret = path.join(here.state, "service.secret")
+      fs.chmodSync(secret, 0o644)
+      const refused = await here.run(["search", "HeldLock"])
+      assert.strictEqual(refused.code, 77)
+      assert.match(refused.stderr, /Other users may read the secret .* \(mode 644\)\. Stop the service, then run: rm '/)
+      assert.strictEqual((await here.run(["service", "stop"])).stdout, "CodeSearch stopped.\n")
+      fs.rmSync(secret)
+      assert.strictEqual((await here.run(["search", "HeldLock"])).code, 0)
+    }))
+
+  it("whose log is a FIFO blocks nobody", () =>
+    inFreshPlace(files, async (here) => {
+      fs.mkdirSync(here.state, { mode: 0o700 })
+      spawnSync("mkfifo", [path.join(here.state, "service.log")])
+      for (const args of [
+        ["service", "logs"],
+        ["service", "start"]
+      ]) {
+        const ran = await here.run(args)
+        assert.strictEqual(ran.code, 73, args.join(" "))
+        assert.lengthOf(ran.stderr.trim().split("\n"), 1, ran.stderr)
+      }
+    }))
+
+  it("run in the foreground ends when its terminal is closed", () =>
+    inFreshPlace(files, async (here) => {
+      const child = spawn(process.execPath, [main, "service", "run"], {
+        cwd: here.tree,
+        env: { PATH: process.env["PATH"], CODESEARCH_STATE_DIR: here.state },
+        stdio: "ignore",
+        detached: true
+      })
+      const deadline = performance.now() + 10_000
+      while ((await statusOf(here)).status.type !== "ready" && performance.now() < deadline);
+      process.kill(-child.pid!, "SIGHUP") // what the kernel sends to the group when its terminal goes
+      let state = await statusOf(here)
+      while (state.registration !== null && performance.now() < deadline) state = await statusOf(here)
+      assert.isNull(state.registration)
+    }))
+})
+
 describe("bad input gives one clear line, a documented exit code, and changes nothing", () => {
   const snapshot = (directory: string): string => {
     const list = spawnSync("find", [directory, "-printf", "%p %m %u %s %T@\n"], { encoding: "utf8" })

@@ -25,8 +25,17 @@ export class CredentialRejected extends ServiceError<CredentialRejected>()("Cred
  * @since 0.1.0
  */
 export class DirectoryUnusable extends ServiceError<DirectoryUnusable>()("DirectoryUnusable", ExitCode.cannotCreate, {
-  path: Schema.String
+  path: Schema.String,
+  code: Schema.optionalKey(Schema.String)
 }) {}
+
+/**
+ * A moment's shortage of this process or machine, which says nothing about the directory: no client ends for it.
+ *
+ * @internal
+ */
+export const passesByItself = (error: DirectoryUnusable): boolean =>
+  ["EMFILE", "ENFILE", "EAGAIN", "ENOMEM"].includes(error.code ?? "")
 
 /**
  * The service's process cannot be started or cannot own: no such program, no lock that holds, a port that is taken,
@@ -79,8 +88,8 @@ export class ServiceNotReady extends ServiceError<ServiceNotReady>()("ServiceNot
 /** @internal */
 export const fromProblem = (
   kind: "directory" | "credential",
-  { action, message, path }: Problem
+  { action, code, message, path }: Problem
 ): CredentialRejected | DirectoryUnusable =>
   kind === "directory"
-    ? new DirectoryUnusable({ path, message, action })
+    ? new DirectoryUnusable({ path, code, message, action })
     : new CredentialRejected({ path, message, action })

@@ -5,6 +5,8 @@
  */
 import { parseRegistration } from "@holdfast/lifecycle/StartupOutcome"
 import * as files from "@holdfast/lock/files"
+import * as identity from "@holdfast/lock/identity"
+import * as OwnerNote from "@holdfast/lock/OwnerNote"
 import type { ServicePaths } from "@holdfast/lock/ServicePaths"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -40,6 +42,12 @@ export class Discovery extends Context.Service<
 >()("@holdfast/client/Discovery") {
   /** For the service whose files are at `paths`. */
   static readonly layer = (paths: ServicePaths): Layer.Layer<Discovery> => Layer.sync(Discovery, () => make(paths))
+}
+
+/** A dead owner is never dialled: its port may be anybody's by now. */
+const isDead = (paths: ServicePaths, instanceID: string): boolean => {
+  const note = OwnerNote.read(paths.owner)
+  return note?.instanceID === instanceID && identity.state(note) === "dead"
 }
 
 const make = (paths: ServicePaths): Discovery["Service"] => {
@@ -81,6 +89,7 @@ const make = (paths: ServicePaths): Discovery["Service"] => {
     state: Effect.map(find, stateOf),
     adopt: (session) => Effect.sync(() => void (known = session)),
     session: Effect.sync(() => {
+      if (known !== undefined && isDead(paths, known.registration.instanceID)) known = undefined
       const reading = files.read(paths.registration)
       const registered = reading._tag === "Text" ? parseRegistration(reading.text)?.instanceID : undefined
       // a registration that is only missing heals by itself; one that names another owner ends the session

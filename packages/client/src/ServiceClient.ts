@@ -11,7 +11,6 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as HttpClient from "effect/http/HttpClient"
 import type { HttpClientError } from "effect/http/HttpClientError"
-import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as RcRef from "effect/RcRef"
 import * as Stream from "effect/Stream"
@@ -33,7 +32,7 @@ import { stop, type StopOutcome } from "./internal/stopping.ts"
 import { missing, type ServiceState } from "./ServiceState.ts"
 import { Spawner } from "./Spawner.ts"
 import * as StatusText from "./StatusText.ts"
-import { TransportLost } from "./Transport.ts"
+import type { TransportLost } from "./Transport.ts"
 
 export type { Follow, FollowSource } from "./internal/follow.ts"
 export type { ServiceHttp } from "./internal/http.ts"
@@ -157,8 +156,7 @@ export const resolvePaths = (spec: ServiceSpec): ServicePaths | DirectoryUnusabl
 /** There is no place for this service's files: every call says so. */
 const unusable = (error: DirectoryUnusable): ServiceClient["Service"] => {
   const fail = () => Effect.fail(error)
-  const { action, message } = error
-  const found = Effect.fail(new TransportLost({ url: "", landed: "no", message, action }))
+  const found = Effect.fail(http.lostFor(error))
   return ServiceClient.of({
     state: Effect.succeed(missing),
     changes: Stream.succeed(missing),
@@ -187,14 +185,13 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
   const spawner = yield* Spawner
   const base = yield* HttpClient.HttpClient
   const current = yield* SubscriptionRef.make(missing)
-  const looked = yield* Latch.make()
   let diagnostic = ""
 
   const set = (next: (before: ServiceState) => ServiceState) =>
     SubscriptionRef.update(current, (before) => {
       const state = next(before)
       return JSON.stringify(before) === JSON.stringify(state) ? before : state // the same object until it changes
-    }).pipe(Effect.andThen(looked.open))
+    })
   const publish = (found: Found) => set((before) => shown(found, undefined, 0, before))
   const note = (text: string) => Effect.sync(() => void (diagnostic = text))
   const around = { spec, discovery, spawner, publish, note }
@@ -251,10 +248,7 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
           )
         : anyVersion(intend("ensure")).pipe(
             Effect.map(({ session }) => session),
-            Effect.catchIf(
-              isDiagnosed,
-              ({ action, message }) => new TransportLost({ url: "", landed: "no", message, action })
-            )
+            Effect.catchIf(isDiagnosed, (error) => Effect.fail(http.lostFor(error)))
           )
   }
   const stopNow = Effect.fn("ServiceClient.stop")(() =>
@@ -264,7 +258,11 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
   return ServiceClient.of({
     state: discovery.state.pipe(Effect.orElseSucceed(() => missing)),
     changes: Stream.unwrap(
-      RcRef.get(watching).pipe(Effect.andThen(looked.await), Effect.as(SubscriptionRef.changes(current)))
+      // a look first: what was seen when somebody followed last may be long ago
+      Effect.ignore(Effect.flatMap(discovery.look, publish)).pipe(
+        Effect.andThen(RcRef.get(watching)),
+        Effect.as(SubscriptionRef.changes(current))
+      )
     ).pipe(Stream.changes),
     launch,
     reconnect,

@@ -7,6 +7,7 @@ import { type ServiceSpec, titleOf } from "@holdfast/lifecycle/ServiceSpec"
 import * as ExitCode from "@holdfast/lock/ExitCode"
 import { problem } from "@holdfast/lock/Problem"
 import { ServiceError } from "@holdfast/lock/ServiceError"
+import * as CliError from "effect/cli/CliError"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import * as Console from "effect/Console"
@@ -33,6 +34,12 @@ export class CommandFailed extends ServiceError<CommandFailed>()("CommandFailed"
   code: Schema.Int
 }) {
   override readonly [Runtime.errorExitCode] = this.code
+  /** Without a message there is nothing left to say: whoever failed has said it. */
+  override readonly [Runtime.errorReported] = this.message !== ""
+  override get [CliError.userMessage](): string {
+    // `undefined` is how the annotation is absent; the interface of Error has no way to say so for a getter
+    return this.message === "" ? (undefined as never) : [this.message, this.action].join(" ").trim()
+  }
 }
 
 /**
@@ -58,8 +65,11 @@ export class CommandFailed extends ServiceError<CommandFailed>()("CommandFailed"
  */
 export const make = (spec: ServiceSpec): Command.Command<"service", {}, {}, CommandFailed, Command.Environment> => {
   const title = titleOf(spec)
-  const withClient = <A, R>(access: Access, effect: Effect.Effect<A, CommandFailed, R | ServiceClient>) =>
-    Effect.andThen(checkFiles(spec), effect).pipe(Effect.provide(ServiceClient.layer(spec, { access })))
+  const withClient = <A, R>(
+    access: Access,
+    effect: Effect.Effect<A, CommandFailed, R | ServiceClient>,
+    needs: Needs = "directory and secret"
+  ) => Effect.andThen(checkFiles(spec, needs), effect).pipe(Effect.provide(ServiceClient.layer(spec, { access })))
 
   const status = Command.make(
     "status",
@@ -68,8 +78,9 @@ export const make = (spec: ServiceSpec): Command.Command<"service", {}, {}, Comm
       withClient(
         "observe",
         Effect.gen(function* () {
+          const { seen } = yield* checkFiles(spec, "directory and secret")
           const state = yield* (yield* ServiceClient).state
-          yield* Console.log(json ? JSON.stringify(state) : sentenceOf(state, spec))
+          yield* Console.log(json ? JSON.stringify(state) : sentenceOf(state, spec, seen))
         })
       )
   ).pipe(Command.withDescription(`Say how the background service is; starts nothing`))
@@ -91,7 +102,8 @@ export const make = (spec: ServiceSpec): Command.Command<"service", {}, {}, Comm
       Effect.gen(function* () {
         const service = yield* ServiceClient
         yield* report(yield* service.stop().pipe(saying(`Stopping ${title}…`)))
-      })
+      }),
+      "directory"
     )
   ).pipe(Command.withDescription("Stop the background service"))
 
@@ -100,21 +112,21 @@ export const make = (spec: ServiceSpec): Command.Command<"service", {}, {}, Comm
       "launch",
       Effect.gen(function* () {
         const service = yield* ServiceClient
-        const stopped = yield* service.stop().pipe(saying(`Stopping ${title}…`))
-        if (stopped._tag !== "Stopped" && stopped._tag !== "NotRunning") return yield* report(stopped)
-        const outcome = yield* service.restart().pipe(StatusLine.during(spec), Effect.mapError(toFailure))
+        const outcome = yield* service
+          .restart()
+          .pipe(StatusLine.during(spec), saying(`Restarting ${title}…`), Effect.mapError(toFailure))
         if (outcome._tag !== "Restarted") return yield* report(outcome)
         yield* Console.log(outcome.sentence)
-      })
+      }),
+      "directory"
     )
   ).pipe(Command.withDescription("Stop the background service, also one that does not respond, and start it again"))
 
   const run = Command.make("run", {}, () =>
     Effect.gen(function* () {
-      const paths = yield* checkFiles(spec)
+      const { paths } = yield* checkFiles(spec, "directory")
       const code = yield* runInForeground(spec, paths).pipe(Effect.mapError(toFailure))
-      if (code !== 0)
-        return yield* new CommandFailed({ code, message: `${title} ended with code ${code}.`, action: "" })
+      if (code !== 0) return yield* new CommandFailed({ code, message: "", action: "" }) // it has said why itself
     })
   ).pipe(Command.withDescription("Run the service in the foreground, with its log on this terminal"))
 
@@ -129,14 +141,21 @@ export const make = (spec: ServiceSpec): Command.Command<"service", {}, {}, Comm
     },
     ({ lines }) =>
       Effect.gen(function* () {
-        const paths = yield* checkFiles(spec)
+        if (lines < 1) {
+          const message = `--lines ${lines} is out of range.`
+          return yield* new CommandFailed({ code: ExitCode.usage, message, action: "Use 1 or more." })
+        }
+        const { paths } = yield* checkFiles(spec, "directory")
         const end = yield* Effect.try({
           try: () => logEnd(paths.log),
-          catch: (error) => toFailure(problem("read the log", paths.log, error))
+          catch: (error) => {
+            const { action, message } = problem("read the log", paths.log, error)
+            return new CommandFailed({ code: ExitCode.cannotCreate, message, action })
+          }
         })
         yield* end === undefined
           ? Console.error(`There is no log yet; it will be ${paths.log}`)
-          : Console.log(end.slice(-Math.max(lines, 1)).join("\n"))
+          : Console.log(end.slice(-lines).join("\n"))
       })
   ).pipe(Command.withDescription("Print the end of the service's log"))
 
@@ -146,27 +165,34 @@ export const make = (spec: ServiceSpec): Command.Command<"service", {}, {}, Comm
   )
 }
 
+/** A service whose secret is of no use can still be stopped, by its note; nothing works without the directory. */
+type Needs = "directory" | "directory and secret"
+
 /** Files that cannot be used are said before anything is tried, in one line; nothing is created. */
-const checkFiles = (spec: ServiceSpec) =>
+const checkFiles = (spec: ServiceSpec, needs: Needs) =>
   Effect.gen(function* () {
     const paths = resolvePaths(spec)
     if (paths instanceof DirectoryUnusable) return yield* toFailure(paths)
     const seen: Look = yield* Effect.sync(() => look(paths))
-    if (seen._tag === "Unusable") {
+    if (seen._tag === "Unusable" && (seen.kind === "directory" || needs === "directory and secret")) {
       const code = seen.kind === "directory" ? ExitCode.cannotCreate : ExitCode.notAllowed
       return yield* new CommandFailed({ code, message: seen.problem.message, action: seen.problem.action })
     }
-    return paths
+    return { paths, seen }
   })
 
 /** One look, in words: unlike `StatusText`, nobody is waiting or starting anything. */
-const sentenceOf = (state: ServiceState, spec: ServiceSpec): string => {
+const sentenceOf = (state: ServiceState, spec: ServiceSpec, seen: Look): string => {
   const title = titleOf(spec)
   switch (state.status.type) {
     case "missing":
-      return `${title} is not running.`
+      return seen._tag === "Missing" && seen.holder !== undefined
+        ? `${title} runs (PID ${seen.holder.pid}) and is not registered at the moment; it will be within seconds.`
+        : `${title} is not running.`
     case "unreachable":
-      return `${title} does not answer. If it stays so, run \`${spec.app} service restart\`.`
+      return seen._tag === "Registered" && seen.owner === "dead"
+        ? `${title} is not running. It ended without being stopped.`
+        : `${title} does not answer. If it stays so, run \`${spec.app} service restart\`.`
     default: {
       const { action, text } = StatusText.line(state, spec)
       const pid = state.health === null ? "" : ` (PID ${state.health.pid})`

@@ -34,9 +34,11 @@ export const during =
       const service = yield* ServiceClient
       let shown = false
       const showing = yield* service.changes.pipe(
+        // a failure is the answer itself, and is said by whoever asked
+        Stream.filter((state) => state.status.type !== "failed"),
         Stream.map((state) => StatusText.line(state, spec)),
-        Stream.filter((line) => !line.usable && line.action === undefined),
-        Stream.map((line) => line.text),
+        Stream.filter((line) => !line.usable),
+        Stream.map((line) => (line.action === undefined ? line.text : `${line.text} ${line.action}`)),
         Stream.changes,
         Stream.runForEach((text) =>
           Effect.sync(() => {

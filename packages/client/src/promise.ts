@@ -12,11 +12,11 @@ import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import type { HttpMethod } from "effect/http/HttpMethod"
 import * as ManagedRuntime from "effect/ManagedRuntime"
-import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import { type Ready, type RestartOutcome, ServiceClient, type StopOutcome } from "./ServiceClient.ts"
 import { missing, type ServiceState } from "./ServiceState.ts"
-import { idempotent, isLost } from "./Transport.ts"
+import { resumed } from "./internal/resume.ts"
+import { idempotent } from "./Transport.ts"
 
 /**
  * Every call takes a signal; when it is aborted the call rejects with the signal's reason.
@@ -208,8 +208,6 @@ const responseOf = (response: HttpClientResponse, signal: AbortSignal): Response
   return new Response(body, { status: response.status, headers: { ...response.headers } })
 }
 
-const again = Schedule.spaced("250 millis").pipe(Schedule.jittered)
-
 /** An event stream over all instances: `reopened` whenever one begins, then what it sends. */
 const eventsOf = (service: ServiceClient["Service"], path: string): Stream.Stream<ServiceEvent, unknown> => {
   const once = Stream.unwrap(
@@ -231,10 +229,7 @@ const eventsOf = (service: ServiceClient["Service"], path: string): Stream.Strea
       return Stream.concat(Stream.succeed<ServiceEvent>({ event: "reopened", data: undefined }), events)
     })
   )
-  return once.pipe(
-    Stream.catchIf(isLost, () => Stream.empty),
-    Stream.repeat(again)
-  )
+  return resumed(once)
 }
 
 /** Data is JSON where it is JSON, and text otherwise. */
@@ -255,20 +250,24 @@ async function* iterate<A>(
   const context = await running.context()
   const source = Stream.unwrap(Effect.map(ServiceClient, stream))
   const iterator = Stream.toAsyncIterableWith(source, context)[Symbol.asyncIterator]()
-  let abort = () => undefined as void
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(signal.reason)
-    signal.addEventListener("abort", abort, { once: true })
-  })
-  aborted.catch(() => undefined)
+  /** A promise of its own for each item: one that lives as long as the iteration would keep every item that it raced. */
+  const next = () =>
+    new Promise<IteratorResult<A>>((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason)
+      const abort = () => reject(signal.reason)
+      signal.addEventListener("abort", abort, { once: true })
+      iterator
+        .next()
+        .then(resolve, reject)
+        .finally(() => signal.removeEventListener("abort", abort))
+    })
   try {
     while (true) {
-      const next = await Promise.race([iterator.next(), aborted])
-      if (next.done === true) return
-      yield next.value
+      const item = await next()
+      if (item.done === true) return
+      yield item.value
     }
   } finally {
-    signal.removeEventListener("abort", abort)
     iterator.return?.().catch(() => undefined)
   }
 }

@@ -7,6 +7,7 @@
  */
 import type * as Http from "node:http"
 import * as Credential from "./Credential.ts"
+import { onEventStream } from "./internal/eventStreams.ts"
 import { initial, type LifecycleEvent, reduce } from "./internal/lifecycle.ts"
 import { readJson, refuse, send } from "./internal/reply.ts"
 import { isReserved, pathOf } from "./internal/reserved.ts"
@@ -89,6 +90,7 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
   const stops = new Set<() => void>()
   const streams = new Set<Http.ServerResponse>()
   const answering = new Set<Http.ServerResponse>()
+  const endless = new Set<Http.ServerResponse>()
   const drains = new Set<() => void>()
 
   const health = (): ServiceHealth => ({
@@ -107,6 +109,8 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
     },
     Stop: () => {
       for (const stream of streams) stream.end()
+      // an event stream of the application never ends by itself: it would take the whole deadline from the others
+      for (const response of endless) response.destroy()
       for (const stop of stops) stop()
     }
   }
@@ -227,8 +231,10 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
   const answer = (handle: Handler, request: Http.IncomingMessage, response: Http.ServerResponse): void => {
     forgetToken(request)
     answering.add(response)
+    onEventStream(response, () => endless.add(response))
     response.on("close", () => {
       answering.delete(response)
+      endless.delete(response)
       if (answering.size > 0) return
       for (const drained of drains) drained()
       drains.clear()

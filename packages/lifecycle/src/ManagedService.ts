@@ -133,6 +133,9 @@ export class ManagedService extends Context.Service<
     )
 }
 
+/** Of the drain deadline: requests in flight get this much, closing the application the rest. */
+const requestsShare = 0.6
+
 /** How often the owner looks whether its registration and secret are still there (DESIGN §7). */
 const assertionInterval = "5 seconds"
 
@@ -152,7 +155,7 @@ export const serve = Effect.fnUntraced(function* (owner: Owner, application: App
   const ownership = yield* Ownership
   let superseded = false
   shell.guard(ownership.isRecent, () => Effect.runPromise(ownership.recent))
-  yield* assertRegistration(owner, ownership).pipe(Effect.forkIn(scope))
+  const asserting = yield* assertRegistration(owner, ownership).pipe(Effect.forkIn(scope))
   yield* ownership.lost.pipe(
     Effect.andThen(
       Effect.sync(() => {
@@ -162,11 +165,14 @@ export const serve = Effect.fnUntraced(function* (owner: Owner, application: App
     ),
     Effect.forkIn(scope)
   )
-  const booting = yield* boot(owner, application, applicationScope).pipe(Effect.forkIn(scope))
-
-  // a failed boot, whoever noticed it, closes what the boot had opened
+  // a failed boot, whoever noticed it and when, closes what the boot had opened
   const failed = yield* Deferred.make<void>()
-  shell.subscribe((status) => status.type === "failed" && Deferred.doneUnsafe(failed, Effect.void))
+  const noticeFailure = () => shell.status().type === "failed" && Deferred.doneUnsafe(failed, Effect.void)
+  shell.subscribe(noticeFailure)
+  const booting = yield* Effect.suspend(() =>
+    shell.status().type === "starting" ? boot(owner, application, applicationScope) : Effect.void
+  ).pipe(Effect.forkIn(scope))
+  yield* Effect.sync(noticeFailure)
   yield* Deferred.await(failed).pipe(
     Effect.andThen(Fiber.interrupt(booting)),
     Effect.andThen(Scope.close(applicationScope, Exit.void)),
@@ -176,7 +182,8 @@ export const serve = Effect.fnUntraced(function* (owner: Owner, application: App
   // one deadline for all of it: what hangs is left behind, and the process ends without it
   const graceful = Effect.gen(function* () {
     yield* Fiber.interrupt(booting)
-    yield* Effect.promise(() => shell.drained())
+    const drained = yield* Effect.promise(() => shell.drained()).pipe(Effect.timeoutOption(drainMs * requestsShare))
+    if (Option.isNone(drained)) yield* Effect.logWarning("requests in flight were cut off at the deadline")
     yield* Scope.close(applicationScope, Exit.void)
   })
   const perform = Effect.gen(function* () {
@@ -185,9 +192,10 @@ export const serve = Effect.fnUntraced(function* (owner: Owner, application: App
     const closing = yield* Effect.forkDetach(graceful)
     const inTime = yield* Fiber.await(closing).pipe(Effect.timeoutOption(drainMs))
     if (Option.isNone(inTime)) {
-      yield* Effect.logWarning("work in flight was cut off at the deadline")
+      yield* Effect.logWarning("the application was left behind at the deadline")
       yield* Effect.forkDetach(Scope.close(applicationScope, Exit.void))
     }
+    yield* Fiber.interrupt(asserting) // or it would put back what is now removed
     yield* Effect.promise(() => owner.leave({ remove: !superseded }))
     yield* Effect.logInfo("stopped")
     yield* Deferred.succeed(stopped, undefined)

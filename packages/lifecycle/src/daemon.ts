@@ -62,7 +62,7 @@ export const runDaemon = async (
   step("after-lock")
   const { own } = await import("./internal/own.ts")
   const lock = outcome._tag === "Acquired" ? outcome.lock : undefined
-  return own(lock, { spec: resolved, paths, pipe, application, leave })
+  return own(lock, { spec: resolved, paths, pipe, foreground: handOver?.foreground === true, application, leave })
 }
 
 type Refused = Exclude<GateOutcome, { readonly _tag: "Acquired" }>

@@ -8,7 +8,7 @@
 
 /** A stopped service, a contender that lost, a command that did what it was asked. @since 0.1.0 */
 export const ok = 0
-/** A command that ran and whose answer is "no": the service is not running, not ready. @since 0.1.0 */
+/** A command that ran and whose answer is "no", and a flag or command that does not exist. @since 0.1.0 */
 export const no = 1
 /** A wrong flag, name or setting. @since 0.1.0 */
 export const usage = 64

@@ -15,7 +15,14 @@ import { type Answer, claiming } from "./internal/leaseClaiming.ts"
 import type { LeaseHolder, LeaseRow } from "./internal/leaseDecision.ts"
 import * as Wake from "./Wake.ts"
 import { inodeOf } from "./OwnerNote.ts"
-import { ClaimSuperseded, LeaseHeld, LeaseReplaced, LeaseUnavailable, superseded, unavailable } from "./LeaseError.ts"
+import {
+  type ClaimSuperseded,
+  LeaseHeld,
+  LeaseReplaced,
+  type LeaseUnavailable,
+  superseded,
+  unavailable
+} from "./LeaseError.ts"
 
 export { ClaimSuperseded, LeaseHeld, LeaseReplaced, LeaseUnavailable } from "./LeaseError.ts"
 

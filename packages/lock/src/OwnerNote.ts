@@ -14,7 +14,7 @@ const fs = process.getBuiltinModule("node:fs")
  * Who holds the lock, in the holder's own words.
  *
  * **Details** `lockInode` is `<device>:<inode>` of the lock file it holds; the note speaks only for that file.
- * `startedAt` is in milliseconds since the epoch.
+ * `startedAt` is in milliseconds since the epoch, and so is `failedAt`: when the boot failed, where it did.
  *
  * @category models
  * @since 0.1.0
@@ -27,6 +27,7 @@ export interface OwnerNote {
   readonly host: string
   readonly lockInode: string
   readonly startedAt: number
+  readonly failedAt?: number
 }
 
 /**
@@ -73,18 +74,32 @@ export const read = (path: string): OwnerNote | undefined => {
 }
 
 /**
+ * What a note is written from; `lock` is the lock's path.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface NoteOptions {
+  readonly instanceID: string
+  readonly lock: string
+  readonly startedAt?: number
+  readonly failedAt?: number | undefined
+}
+
+/**
  * Writes this process's note. Only the lock holder may; throws the system's error.
  *
  * @category combinators
  * @since 0.1.0
  */
-export const write = (path: string, options: { readonly instanceID: string; readonly lock: string }): OwnerNote => {
+export const write = (path: string, options: NoteOptions): OwnerNote => {
   const note: OwnerNote = {
     schema: 1,
     ...identity.own(),
     instanceID: options.instanceID,
     lockInode: inodeOf(options.lock) ?? "",
-    startedAt: Date.now()
+    startedAt: options.startedAt ?? Date.now(),
+    ...(options.failedAt === undefined ? {} : { failedAt: options.failedAt })
   }
   files.replace(path, `${JSON.stringify(note)}\n`)
   return note
@@ -97,12 +112,22 @@ export const write = (path: string, options: { readonly instanceID: string; read
  * @category combinators
  * @since 0.1.0
  */
-export const reassert = (path: string, options: { readonly instanceID: string; readonly lock: string }): boolean => {
+export const reassert = (path: string, options: NoteOptions): boolean => {
   const found = read(path)
   const current = found?.instanceID === options.instanceID && found.pid === process.pid
   if (current && found.lockInode === inodeOf(options.lock)) return false
   write(path, options)
   return true
+}
+
+/**
+ * Removes the note, as far as it is still that instance's: who holds no lock any more must not be believed to.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const removeOwn = (path: string, instanceID: string): void => {
+  if (read(path)?.instanceID === instanceID) files.remove(path)
 }
 
 /**

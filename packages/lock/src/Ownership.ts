@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as identity from "./identity.ts"
-import { type ClaimSuperseded, type LeaseHeld, LeaseUnavailable } from "./LeaseError.ts"
+import type { ClaimSuperseded, LeaseHeld, LeaseUnavailable } from "./LeaseError.ts"
 import { provable } from "./lease.ts"
 import * as LeaseHeartbeat from "./LeaseHeartbeat.ts"
 import { type Claim, LeaseStore, type Probe } from "./LeaseStore.ts"
@@ -135,11 +135,11 @@ const keep = (
   Effect.gen(function* () {
     const lock = yield* ProcessLock
     // given up last, after the heartbeat has ended
-    let heartbeat: LeaseHeartbeat.LeaseHeartbeat | undefined
-    yield* Effect.addFinalizer(() => Effect.ignore(Effect.suspend(() => store.release(heartbeat?.claim() ?? claim))))
-    heartbeat = yield* LeaseHeartbeat.make({ store, lock, claim, times, fenced })
+    const kept = { claim: () => claim }
+    yield* Effect.addFinalizer(() => Effect.ignore(Effect.suspend(() => store.release(kept.claim()))))
+    const heartbeat = yield* LeaseHeartbeat.make({ store, lock, claim, times, fenced })
     const { advance, assert, isRecent, lost, recent } = heartbeat
-    const current = heartbeat.claim
+    const current = (kept.claim = heartbeat.claim)
     return Ownership.of({
       get epoch() {
         return current().epoch

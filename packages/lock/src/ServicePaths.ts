@@ -130,6 +130,20 @@ const homeRelative = (around: Surroundings, app: string): string => {
   }
 }
 
+/** The current directory is asked for only where it counts: it may be gone. */
+const absolute = (around: Surroundings, named: string): string => {
+  const { isAbsolute, resolve } = pathOn(around.platform)
+  if (isAbsolute(named)) return resolve(named)
+  try {
+    return resolve(around.cwd(), named)
+  } catch {
+    throw new InvalidKey(
+      "The current directory is not there any more.",
+      "Change to another directory, or name an absolute path."
+    )
+  }
+}
+
 /**
  * The pure part of `paths`: same key and same surroundings, same paths, under every runtime.
  *
@@ -142,8 +156,7 @@ const homeRelative = (around: Surroundings, app: string): string => {
 export const resolve = (key: ServiceKey, around: Surroundings): ServicePaths => {
   const { app, channel, profile } = validate(key)
   const named = key.directory || around.environment[stateDirVariable(app)] || undefined
-  const directory =
-    named === undefined ? homeRelative(around, app) : pathOn(around.platform).resolve(around.cwd(), named)
+  const directory = named === undefined ? homeRelative(around, app) : absolute(around, named)
   const base = channel === "stable" && profile === "default" ? "service" : `service-${channel}-${profile}`
   return filesOf(pathOn(around.platform), directory, base)
 }

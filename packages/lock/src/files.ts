@@ -110,3 +110,16 @@ export const create = (path: string, text: string): boolean => {
  * @since 0.1.0
  */
 export const remove = (path: string): void => fs.rmSync(path, { force: true })
+
+/**
+ * Removes temporary files that writers of `path` left when they were killed. Only the owner of the record may: nobody
+ * else writes it then.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const sweep = (path: string): void => {
+  const { basename, dirname, join } = process.getBuiltinModule("node:path")
+  const left = new RegExp(`^${basename(path).replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}\\.\\d+\\.[a-z0-9]+\\.tmp$`)
+  for (const name of fs.readdirSync(dirname(path))) if (left.test(name)) remove(join(dirname(path), name))
+}

@@ -3,7 +3,7 @@ import { type Access, ServiceClient } from "@holdfast/client/ServiceClient"
 import { idempotent } from "@holdfast/client/Transport"
 import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
 import type { Testkit } from "@holdfast/testkit/Testkit"
-import { Effect, Fiber, Layer, Result, Stream } from "effect"
+import { Effect, Fiber, Layer, Result, Schedule, Stream } from "effect"
 import * as fs from "node:fs"
 import * as net from "node:net"
 import { fileURLToPath } from "node:url"
@@ -120,6 +120,63 @@ describe("finding and starting", () => {
     )
   )
 
+  it.live("a command that ends at once without a word is given up after three tries", () =>
+    withKit({}, (kit) =>
+      Effect.gen(function* () {
+        const spec = { ...kit.spec, entry: { command: "/bin/true", args: [] } }
+        const error = yield* as(spec, (client) => Effect.flip(client.launch()))
+        assert.strictEqual(error._tag, "ContenderUnusable")
+        assert.include(error.message, "it ended with code 0")
+      })
+    )
+  )
+
+  it.live("a diagnosed cause is told to a request at once, with one contender and not four", () =>
+    Effect.gen(function* () {
+      const taken = net.createServer().listen(0, "127.0.0.1")
+      yield* Effect.callback<void>((resume) => void taken.once("listening", () => resume(Effect.void)))
+      const { port } = taken.address() as net.AddressInfo
+      yield* withKit({ port }, (kit) =>
+        Effect.gen(function* () {
+          const error = yield* Effect.flip(kit.client.http.get("/hello"))
+          assert.include(error.message, `Port ${port} is in use`)
+          const said = yield* kit.eventually(
+            "the contender has ended",
+            () => fs.readFileSync(kit.paths.log, "utf8").split("is in use by another program").length - 1,
+            (count) => count > 0
+          )
+          assert.strictEqual(said, 1)
+        })
+      ).pipe(Effect.ensuring(Effect.sync(() => taken.close())))
+    })
+  )
+
+  it.live("the port of a dead owner is not dialled: a stranger there receives neither request nor token", () =>
+    withKit({}, (kit) =>
+      Effect.gen(function* () {
+        const first = yield* kit.client.launch()
+        assert.strictEqual(yield* hello(kit.client), `hello from ${first.pid}`)
+        const owner = yield* kit.owner
+        yield* owner.kill
+        yield* owner.exited
+        let received = ""
+        const stranger = net.createServer((socket) =>
+          socket.on("error", () => undefined).on("data", (data) => (received += data.toString("latin1")))
+        )
+        const port = Number(new URL(first.url).port)
+        // the kernel takes a moment to free the port of a killed process
+        yield* Effect.callback<void, NodeJS.ErrnoException>((resume) => {
+          stranger.once("error", (error: NodeJS.ErrnoException) => resume(Effect.fail(error)))
+          stranger.listen(port, "127.0.0.1", () => resume(Effect.void))
+        }).pipe(Effect.retry(Schedule.spaced("20 millis")), Effect.timeout("5 seconds"))
+        const posted = yield* kit.client.http.post("/count-and-hang-once").pipe(Effect.timeoutOption("2 seconds"))
+        assert.strictEqual(posted._tag, "None") // the successor has it, and hangs by design
+        assert.strictEqual(received, "")
+        stranger.close()
+      })
+    )
+  )
+
   it.live("a command that does not exist is said at once", () =>
     withKit({}, (kit) =>
       Effect.gen(function* () {
@@ -214,6 +271,25 @@ describe("following", () => {
         )
     )
   }
+
+  it.live("changes begin with what is now, also when nobody followed for a while", () =>
+    withKit({}, (kit) =>
+      Effect.gen(function* () {
+        const first = yield* kit.client.launch()
+        const now = kit.client.changes.pipe(Stream.take(1), Stream.runCollect)
+        assert.deepStrictEqual(
+          (yield* now).map(({ status }) => status.type),
+          ["ready"]
+        )
+        const owner = yield* kit.owner
+        yield* owner.kill
+        yield* owner.exited
+        const [seen] = yield* now
+        assert.deepInclude(seen, { status: { type: "unreachable" }, health: null })
+        assert.strictEqual(seen?.registration?.instanceID, first.instanceID)
+      })
+    )
+  )
 
   it.live("follow begins with a snapshot on each instance, and ends for no loss", () =>
     withKit({}, (kit) =>

@@ -103,6 +103,8 @@ describe("election", () => {
           assert.isFalse(fs.existsSync(kit.paths.registration))
           const [successor] = yield* kit.swarm(1)
           assert.strictEqual((yield* isReady(kit)).registration?.pid, successor!.pid)
+          const left = fs.readdirSync(kit.paths.directory).filter((name) => name.endsWith(".tmp"))
+          assert.deepStrictEqual(left, [])
         })
       )
   )

@@ -254,6 +254,59 @@ describe("lifecycle", () => {
     )
   )
 
+  it.live(
+    "a stop ends the application's event streams at once, so that requests and the application get their time",
+    () =>
+      withKit({ closeMs: 200 }, (kit) =>
+        Effect.gen(function* () {
+          const [owner] = yield* kit.swarm(1)
+          yield* isReady(kit)
+          let ticks = 0
+          yield* kit.client.http.get("/ticks").pipe(
+            Effect.flatMap((response) =>
+              Stream.runForEach(response.stream, () => Effect.sync(() => void (ticks += 1)))
+            ),
+            Effect.ignore,
+            Effect.forkScoped
+          )
+          yield* kit.eventually(
+            "the stream is open",
+            () => ticks,
+            (count) => count > 0
+          )
+          const slow = yield* kit.client.http.get("/slow").pipe(
+            Effect.flatMap((response) => response.text),
+            Effect.forkScoped
+          )
+          yield* Effect.ignore(kit.client.http.get("/hello"))
+          assert.strictEqual((yield* kit.client.stop())._tag, "Stopped")
+          assert.strictEqual(yield* Fiber.join(slow), "slow")
+          assert.deepStrictEqual(yield* owner!.exited, { code: 0 })
+          assert.isTrue(fs.existsSync(`${kit.paths.directory}/closed`), "the application was closed")
+          assert.isFalse(fs.existsSync(kit.paths.owner), "nobody is said to own")
+        })
+      )
+  )
+
+  it.live(
+    "a boot that failed is shown by each launch; only one that failed more than ten seconds ago is tried again, once",
+    () =>
+      withKit({ bootFail: { message: "No.", action: "" } }, (kit) =>
+        Effect.gen(function* () {
+          const fails = Effect.flip(kit.client.launch())
+          assert.strictEqual((yield* fails)._tag, "ServiceFailed")
+          // however long the boot had taken: what counts is when it failed
+          const note = JSON.parse(fs.readFileSync(kit.paths.owner, "utf8")) as { readonly failedAt: number }
+          fs.writeFileSync(kit.paths.owner, JSON.stringify({ ...note, startedAt: 0 }))
+          assert.strictEqual((yield* fails)._tag, "ServiceFailed")
+          assert.strictEqual(boots(kit).length, 1)
+          fs.writeFileSync(kit.paths.owner, JSON.stringify({ ...note, failedAt: note.failedAt - 11_000 }))
+          assert.strictEqual((yield* fails)._tag, "ServiceFailed")
+          assert.strictEqual(boots(kit).length, 2)
+        })
+      )
+  )
+
   it.live("SIGTERM and SIGINT stop gracefully; SIGHUP does nothing", () =>
     withKit({}, (kit) =>
       Effect.gen(function* () {

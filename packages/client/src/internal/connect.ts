@@ -13,6 +13,7 @@ import {
   CredentialRejected,
   type Diagnosed,
   DirectoryUnusable,
+  passesByItself,
   ServiceFailed,
   VersionMismatch
 } from "../ClientError.ts"
@@ -41,11 +42,13 @@ const now = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000
 
 const jittered = (ms: number) => Effect.map(Random.next, (random) => Math.round(ms * (0.8 + 0.4 * random)))
 
-/** How long the found instance has existed, by its own note. */
-const ageOf = (found: Found): Effect.Effect<number> =>
-  Effect.map(Clock.currentTimeMillis, (wall) =>
-    found._tag === "Reachable" && found.note !== undefined ? wall - found.note.startedAt : 0
-  )
+/** How long ago the boot of the found instance failed, by its own note; a clock that was set back since is long enough. */
+const failureAge = (found: Found): Effect.Effect<number> =>
+  Effect.map(Clock.currentTimeMillis, (wall) => {
+    const failedAt = found._tag === "Reachable" ? found.note?.failedAt : undefined
+    if (failedAt === undefined) return 0
+    return failedAt > wall ? Number.POSITIVE_INFINITY : wall - failedAt
+  })
 
 /** Waits for ever; ends with the service, its failure, or a diagnosed cause. */
 export const connect = (
@@ -57,12 +60,17 @@ export const connect = (
     let memory: Memory = initial
     let contender: Contender | undefined
     let crashes: ReadonlyArray<string> = []
+    let spoke = false
     while (true) {
-      const found = yield* around.discovery.look
+      const found = yield* around.discovery.look.pipe(Effect.catchIf(isShortage, () => Effect.undefined))
+      if (found === undefined) {
+        yield* hear(undefined)
+        continue
+      }
       yield* around.publish(found)
       const at = yield* now
       memory = remember(memory, found, at)
-      const step = decide(intent, memory, found, at, yield* ageOf(found))
+      const step = decide(intent, memory, found, at, yield* failureAge(found))
       memory = { ...memory, first: false }
       switch (step) {
         case "Use":
@@ -82,7 +90,9 @@ export const connect = (
         case "Spawn": {
           const spawns = memory.spawns + 1
           memory = { ...memory, spawns, contending: true, nextSpawnAt: at + (yield* jittered(backoffMs(spawns))) }
-          contender = yield* around.spawner.spawn
+          contender = yield* around.spawner.spawn.pipe(Effect.catchIf(isShortage, () => Effect.undefined))
+          memory = { ...memory, contending: contender !== undefined }
+          spoke = false
           break
         }
         case "Wait":
@@ -90,13 +100,14 @@ export const connect = (
       }
       const event = yield* hear(contender)
       if (event === undefined) continue
+      if (event.type !== "exited") spoke = true
       if (event.type === "starting") yield* adopt(around.discovery, event)
       if (event.type === "unusable" || event.type === "unstartable") return yield* diagnose(around.spec, event)
       if (event.type === "held" || event.type === "exited") {
         contender = undefined
         memory = { ...memory, contending: false }
       }
-      if (event.type === "exited" && event.code !== 0) {
+      if (event.type === "exited" && (event.code !== 0 || !spoke)) {
         yield* around.note(event.diagnostic)
         crashes = [...crashes, event.diagnostic]
         if (intent.mode === "launch" && crashes.length >= crashLimit) {
@@ -109,6 +120,9 @@ export const connect = (
       }
     }
   }).pipe(Effect.scoped)
+
+const isShortage = (error: Diagnosed): error is DirectoryUnusable =>
+  error._tag === "DirectoryUnusable" && passesByItself(error)
 
 /** A launch ends when its contenders ended this often without a word of their own. */
 const crashLimit = 3
@@ -156,6 +170,8 @@ const diagnose = (
   const { action, kind, message, path } = event
   switch (kind) {
     case "directory":
+    case "lock":
+    case "lease":
       return new DirectoryUnusable({ path, message, action })
     case "credential":
       return new CredentialRejected({ path, message, action })

@@ -5,6 +5,7 @@ import { logEnd } from "./logEnd.ts"
 import { type ServicePaths, validate } from "@holdfast/lock/ServicePaths"
 
 const fs = process.getBuiltinModule("node:fs")
+const os = process.getBuiltinModule("node:os")
 const url = process.getBuiltinModule("node:url")
 const childProcess = () => process.getBuiltinModule("node:child_process")
 
@@ -87,17 +88,58 @@ export const launchOf = (
   }
 }
 
+/** Never blocks: where a FIFO was put in the log's place, nobody would read it. */
+const openLog = (path: string): number => {
+  const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = fs.constants
+  const log = fs.openSync(path, O_WRONLY | O_APPEND | O_CREAT | (O_NONBLOCK ?? 0), 0o600)
+  if (fs.fstatSync(log).isFile()) return log
+  fs.closeSync(log)
+  throw Object.assign(new Error("not a file"), { code: "EISDIR" })
+}
+
+/**
+ * Our descriptors that a child would inherit though nobody gave them: Node marks only the low ones close-on-exec, and a
+ * service that lives for weeks must not keep a lock or a pipe of the shell it was started from. Linux only.
+ */
+const inheritable = (): ReadonlyArray<number> => {
+  if (process.platform !== "linux") return []
+  const O_CLOEXEC = 0o2000000
+  return fs.readdirSync("/proc/self/fd").flatMap((name) => {
+    try {
+      const flags = /^flags:\s*(\d+)/m.exec(fs.readFileSync(`/proc/self/fdinfo/${name}`, "utf8"))?.[1] ?? "0"
+      return (Number.parseInt(flags, 8) & O_CLOEXEC) === 0 ? [Number(name)] : []
+    } catch {
+      return [] // the one that the directory itself was read by
+    }
+  })
+}
+
+/**
+ * What stands behind `last` in the child's list: `nothing` in place of each of those, so that it does not inherit them.
+ * "ignore" alone leaves an inherited descriptor where it is.
+ */
+const covers = (
+  descriptors: ReadonlyArray<number>,
+  last: number,
+  nothing: number
+): ReadonlyArray<"ignore" | number> => {
+  const covered = new Set(descriptors.filter((descriptor) => descriptor > last && descriptor < 4096))
+  const highest = [...covered].reduce((most, one) => Math.max(most, one), last)
+  return Array.from({ length: highest - last }, (_, index) => (covered.has(last + 1 + index) ? nothing : "ignore"))
+}
+
 /** Starts one. The state directory must be prepared: its log is opened here. Throws the system's error. */
 export const start = (spec: ServiceSpec, paths: ServicePaths): Contender => {
   const { args, command, env } = launchOf(spec, paths, { pipe: pipeDescriptor })
-  const log = fs.openSync(paths.log, "a", 0o600)
+  const log = openLog(paths.log)
   const from = fs.fstatSync(log).size
+  const nothing = fs.openSync(os.devNull, "r")
   try {
     const child = childProcess().spawn(command, [...args], {
       detached: true, // its own session: it outlives this terminal
       cwd: paths.directory,
       env,
-      stdio: ["ignore", log, log, "ignore", "pipe"],
+      stdio: ["ignore", log, log, "ignore", "pipe", ...covers(inheritable(), pipeDescriptor, nothing)],
       windowsHide: true
     })
     const listeners = new Set<(event: ContenderEvent) => void>()
@@ -140,6 +182,7 @@ export const start = (spec: ServiceSpec, paths: ServicePaths): Contender => {
       }
     }
   } finally {
+    fs.closeSync(nothing)
     fs.closeSync(log)
   }
 }

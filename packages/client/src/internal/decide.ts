@@ -83,7 +83,7 @@ export const remember = (memory: Memory, found: Found, now: number): Memory => (
   silentSince: ownerLives(found) ? (memory.silentSince ?? now) : undefined
 })
 
-/** `now` is monotonic, `age` how long the found instance has existed; both in milliseconds. */
+/** `now` is monotonic, `age` how long ago the found instance failed to boot; both in milliseconds. */
 export const decide = (intent: Intent, memory: Memory, found: Found, now: number, age: number): Step => {
   if (found._tag !== "Reachable") {
     if (!intent.maySpawn || memory.contending || memory.spawns >= intent.maxSpawns) return "Wait"

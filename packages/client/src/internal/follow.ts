@@ -4,12 +4,12 @@ import { healthOf } from "@holdfast/lifecycle/StartupOutcome"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
-import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import type { HttpClientError } from "effect/http/HttpClientError"
 import type { Discovery } from "../Discovery.ts"
-import { isLost, type TransportLost } from "../Transport.ts"
+import type { TransportLost } from "../Transport.ts"
 import type { Session } from "@holdfast/lifecycle/Session"
+import { resumed } from "./resume.ts"
 import { type Found, stateOf } from "./decide.ts"
 import type { ServiceState } from "../ServiceState.ts"
 
@@ -66,7 +66,8 @@ export const watch = (
         found._tag === "Reachable" && (found.health.status.type === "ready" || found.health.status.type === "failed")
       if (found._tag === "Reachable") {
         // the stream brings changes at once; it ends with its owner, and the look beneath notices a frozen one
-        yield* events(found.session, found, set).pipe(Effect.timeoutOption(steady ? 2000 : 500))
+        const following = Effect.andThen(events(found.session, found, set), Effect.sleep(250))
+        yield* following.pipe(Effect.timeoutOption(steady ? 2000 : 500))
       } else yield* Effect.sleep(250)
     }
   })
@@ -126,9 +127,6 @@ export interface FollowSource<S, A, E1, E2, R> {
   readonly events: Effect.Effect<Stream.Stream<A, E2, R>, E1, R>
 }
 
-/** Between two instances: `http` itself waits for the next, so this only keeps an empty event stream from spinning. */
-const again = Schedule.spaced("250 millis").pipe(Schedule.jittered)
-
 /** Subscribes, then takes the snapshot, so that nothing falls between them; again on each instance, for ever. */
 export const follow = <S, A, E1, E2, R>(
   source: FollowSource<S, A, E1, E2, R>,
@@ -146,8 +144,5 @@ export const follow = <S, A, E1, E2, R>(
       )
     })
   )
-  return once.pipe(
-    Stream.catchIf(isLost, () => Stream.empty),
-    Stream.repeat(again)
-  ) as Stream.Stream<Follow<S, A>, Exclude<E1 | E2, TransportLost | HttpClientError>, R>
+  return resumed(once) as Stream.Stream<Follow<S, A>, Exclude<E1 | E2, TransportLost | HttpClientError>, R>
 }

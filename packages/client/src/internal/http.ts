@@ -50,7 +50,7 @@ export const make = (base: HttpClient.HttpClient, endpoint: Endpoint): ServiceHt
       for (let left = attempts - 1; ; left--) {
         const verdict = yield* once(request, left === attempts - 1).pipe(
           Effect.catchTag("TransportLost", (error) =>
-            (error.landed === "no" || mayRepeat) && left > 0
+            !diagnosed.has(error) && (error.landed === "no" || mayRepeat) && left > 0
               ? Effect.succeed({ _tag: "NotLanded", url: error.url } as const)
               : Effect.fail(error)
           )
@@ -101,3 +101,13 @@ export const lost = (url: string, landed: "no" | "maybe"): Effect.Effect<never, 
       action: landed === "no" ? "Try again." : "Check whether it was done before you try again."
     })
   )
+
+/** Losses with a cause that asking again does not change. */
+const diagnosed = new WeakSet<TransportLost>()
+
+/** A diagnosed cause in the words of a request, which is not repeated for it. */
+export const lostFor = ({ action, message }: { readonly message: string; readonly action: string }): TransportLost => {
+  const error = new TransportLost({ url: "", landed: "no", message, action })
+  diagnosed.add(error)
+  return error
+}

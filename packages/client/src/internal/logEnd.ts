@@ -6,9 +6,12 @@ const window = 1024 * 1024
 /** Its lines from byte `from` on, of the last MiB at most; `undefined` when there is no log. Throws the system's error. */
 export const logEnd = (path: string, from = 0): ReadonlyArray<string> | undefined => {
   if (!fs.existsSync(path)) return undefined
-  const descriptor = fs.openSync(path, "r")
+  // a FIFO in its place must not block
+  const descriptor = fs.openSync(path, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0))
   try {
-    const { size } = fs.fstatSync(descriptor)
+    const stat = fs.fstatSync(descriptor)
+    if (!stat.isFile()) throw Object.assign(new Error("not a file"), { code: "EISDIR" })
+    const { size } = stat
     const start = Math.max(from, size - window, 0)
     const buffer = Buffer.alloc(Math.max(size - start, 0))
     fs.readSync(descriptor, buffer, 0, buffer.length, start)

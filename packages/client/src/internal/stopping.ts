@@ -77,10 +77,13 @@ export const stop = (
 ): Effect.Effect<StopOutcome, CredentialRejected | DirectoryUnusable> =>
   Effect.gen(function* () {
     const title = titleOf(spec)
-    const found = yield* discovery.look
-    yield* publish(found)
-    // an owner that has not registered yet, or whose registration was removed, is known by its note alone
+    // an owner that has not registered yet, whose registration was removed, or whose secret is of no use, is known by
+    // its note alone
     const holder = OwnerNote.living(paths.owner, paths.lock)
+    const found = yield* discovery.look.pipe(
+      Effect.catchTag("CredentialRejected", () => Effect.succeed<Found>({ _tag: "Missing", holder }))
+    )
+    yield* publish(found)
     if (found._tag !== "Reachable" && holder === undefined && !mayLive(found)) {
       return outcome("NotRunning", `${title} is not running.`)
     }
@@ -99,13 +102,22 @@ export const stop = (
         pid
       )
     }
+    const asked = found._tag === "Reachable"
     for (const name of ["SIGTERM", "SIGKILL"] as const) {
       const sent = yield* Effect.sync(() => identity.signal(note, name))
       if (!sent && identity.state(note) !== "dead") {
         return outcome("Refused", `The system did not let ${title} (PID ${note.pid}) be stopped.`, note.pid)
       }
-      if (yield* waitDead(note, signalPatienceMs))
-        return outcome("Stopped", `${title} did not respond and was stopped.`, note.pid)
+      if (yield* waitDead(note, signalPatienceMs)) {
+        // who was never asked, and went when it was told to, did respond
+        const unresponsive =
+          name === "SIGKILL" || (asked && identity.state(note) === "dead" && found.health.status.type !== "stopping")
+        return outcome(
+          "Stopped",
+          unresponsive ? `${title} did not respond and was stopped.` : `${title} stopped.`,
+          note.pid
+        )
+      }
     }
     return outcome("StillRunning", `${title} (PID ${note.pid}) is still running.`, note.pid)
   })

@@ -27,6 +27,7 @@ export const own = async (
     readonly spec: ServiceSpec
     readonly paths: ServicePaths
     readonly pipe: StartupPipe
+    readonly foreground: boolean
     readonly application: () => Promise<{ readonly default: Application }>
     readonly leave: (code: number, outcome: StartupOutcome, pipe: StartupPipe) => number
   }
@@ -43,7 +44,7 @@ export const own = async (
   }
   const owner = await open(claimed.claim, { spec, paths })
   if ("type" in owner) return options.leave(exitCodes[owner.kind], owner, pipe)
-  const ended = followProcess(owner)
+  const ended = followProcess(owner, options.foreground)
   followStatus(owner, pipe)
   for (let turn = 0; turn < turnsBeforeImport; turn++) await new Promise((next) => setImmediate(next))
   try {
@@ -61,14 +62,25 @@ const followStatus = (owner: Owner, pipe: StartupPipe): void => {
   pipe.announce({ type: "starting", registration: owner.registration, token: owner.token })
   owner.shell.subscribe((status) => {
     if (status.type === "starting") return
+    if (status.type === "failed") attempt(owner.noteFailure)
     if (status.type === "ready" || status.type === "failed") pipe.announce(status)
     pipe.close() // nobody waits for more, and a client must not be kept by it
   })
 }
 
+/** What must not keep the rest from happening: the disk may be full. */
+const attempt = (action: () => void): void => {
+  try {
+    action()
+  } catch (error) {
+    console.error(`${new Date().toISOString()} cannot write the owner's note:`, error)
+  }
+}
+
 /** Signals and what nobody caught. The promise resolves when a stop was asked for and nobody is left to perform it. */
-const followProcess = (owner: Owner): Promise<void> => {
-  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+const followProcess = (owner: Owner, foreground: boolean): Promise<void> => {
+  // in the foreground the service ends with its terminal
+  for (const signal of ["SIGTERM", "SIGINT", ...(foreground ? (["SIGHUP"] as const) : [])] as const) {
     process.on(signal, () => owner.shell.dispatch({ type: "StopAsked" }))
   }
   for (const kind of ["uncaughtException", "unhandledRejection"] as const) {

@@ -2,6 +2,7 @@
  * The first, plain part of owning: note, secret, shell, registration. In that order, so that whoever finds the
  * registration can already prove itself to a bound service.
  */
+import * as files from "@holdfast/lock/files"
 import * as OwnerNote from "@holdfast/lock/OwnerNote"
 import { problem } from "@holdfast/lock/Problem"
 import { step } from "@holdfast/lock/step"
@@ -24,6 +25,8 @@ export interface Owner {
   readonly token: string
   /** Heals what says that we own; answers what it had to. Throws the system's error. */
   readonly reassert: () => ReadonlyArray<"registration" | "secret" | "owner note">
+  /** Writes into the note when the boot failed, for launches that ask how long ago. Throws the system's error. */
+  readonly noteFailure: () => void
   /** Unbinds. `remove`: takes away the registration, as far as it is still ours; a superseded owner removes nothing. */
   readonly leave: (options: { readonly remove: boolean }) => Promise<void>
 }
@@ -34,48 +37,62 @@ export const open = async (
   owning: record.Owning,
   options: { readonly spec: ServiceSpec; readonly paths: ServicePaths }
 ): Promise<Owner | Unusable> => {
-  const { paths, spec } = options
-  const { instanceID } = owning
+  const { paths } = options
   let shell: LifecycleShell.LifecycleShell | undefined
   try {
-    OwnerNote.write(paths.owner, { instanceID, lock: paths.lock })
-    const established = Credential.establish(paths.secret)
-    if (established._tag === "Rejected") return { type: "unusable", kind: "credential", ...established.problem }
-    const token = Credential.random()
-    step("before-bind")
-    const bound = await bindShell({ spec, instanceID, secret: established.secret, token })
-    if ("type" in bound) return bound
-    shell = bound
-    step("after-bind")
-    const registration: Registration = {
-      schema: 1,
-      instanceID,
-      version: spec.version,
-      url: shell.url,
-      pid: process.pid
-    }
-    step("before-register")
-    record.write(owning, paths.registration, registration)
-    step("after-register")
-    return {
-      spec,
-      paths,
-      shell,
-      registration,
-      token,
-      reassert: () => [
-        ...(OwnerNote.reassert(paths.owner, { instanceID, lock: paths.lock }) ? (["owner note"] as const) : []),
-        ...(Credential.reassert(paths.secret, established.secret) ? (["secret"] as const) : []),
-        ...(record.reassert(owning, paths.registration, registration) ? (["registration"] as const) : [])
-      ],
-      leave: async ({ remove }) => {
-        if (remove) record.removeOwn(owning, paths.registration, instanceID)
-        await bound.close()
-      }
-    }
+    for (const file of [paths.owner, paths.secret, paths.registration]) files.sweep(file)
+    OwnerNote.write(paths.owner, { instanceID: owning.instanceID, lock: paths.lock })
+    const opened = await bindAndRegister(owning, options, (bound) => (shell = bound))
+    if ("type" in opened) OwnerNote.removeOwn(paths.owner, owning.instanceID)
+    return opened
   } catch (error) {
     await shell?.close()
-    return { type: "unusable", kind: "directory", ...problem("write to the state directory", paths.directory, error) }
+    OwnerNote.removeOwn(paths.owner, owning.instanceID)
+    const { dest, path } = error as NodeJS.ErrnoException & { readonly dest?: string }
+    return { type: "unusable", kind: "directory", ...problem("write", dest ?? path ?? paths.directory, error) }
+  }
+}
+
+const bindAndRegister = async (
+  owning: record.Owning,
+  options: { readonly spec: ServiceSpec; readonly paths: ServicePaths },
+  onBound: (shell: LifecycleShell.LifecycleShell) => void
+): Promise<Owner | Unusable> => {
+  const { paths, spec } = options
+  const { instanceID } = owning
+  const established = Credential.establish(paths.secret)
+  if (established._tag === "Rejected") return { type: "unusable", kind: "credential", ...established.problem }
+  const token = Credential.random()
+  step("before-bind")
+  const shell = await bindShell({ spec, instanceID, secret: established.secret, token })
+  if ("type" in shell) return shell
+  onBound(shell)
+  step("after-bind")
+  const registration: Registration = { schema: 1, instanceID, version: spec.version, url: shell.url, pid: process.pid }
+  step("before-register")
+  record.write(owning, paths.registration, registration)
+  step("after-register")
+  let note: OwnerNote.NoteOptions = { instanceID, lock: paths.lock, startedAt: Date.now() }
+  return {
+    spec,
+    paths,
+    shell,
+    registration,
+    token,
+    reassert: () => [
+      ...(OwnerNote.reassert(paths.owner, note) ? (["owner note"] as const) : []),
+      ...(Credential.reassert(paths.secret, established.secret) ? (["secret"] as const) : []),
+      ...(record.reassert(owning, paths.registration, registration) ? (["registration"] as const) : [])
+    ],
+    noteFailure: () => {
+      note = { ...note, failedAt: Date.now() }
+      OwnerNote.write(paths.owner, note)
+    },
+    leave: async ({ remove }) => {
+      if (remove) record.removeOwn(owning, paths.registration, instanceID)
+      OwnerNote.removeOwn(paths.owner, instanceID)
+      await shell.close()
+    }
   }
 }
 
