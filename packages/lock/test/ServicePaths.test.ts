@@ -19,7 +19,7 @@ const around = (more: Partial<Surroundings> = {}): Surroundings => ({
   platform: "linux",
   environment: {},
   home: () => "/home/ada",
-  cwd: () => "/work/here",
+  cwd: () => "/somewhere/here",
   ...more
 })
 
@@ -79,13 +79,13 @@ describe("the state directory", () => {
       "a relative option counts from the current directory",
       { app: "codesearch", directory: "state/../deep" },
       {},
-      "/work/here/deep"
+      "/somewhere/here/deep"
     ],
     [
       "a relative variable counts from the current directory",
       { app: "codesearch" },
       { environment: { CODESEARCH_STATE_DIR: "s" } },
-      "/work/here/s"
+      "/somewhere/here/s"
     ],
     [
       "macOS has its own place",
