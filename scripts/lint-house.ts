@@ -21,14 +21,16 @@ export interface Finding {
 
 /** The modules marked ∅ in the design: they run in the first milliseconds, before Effect is loaded. */
 export const withoutEffect: ReadonlyArray<string> = Object.entries({
-  "packages/lock/src": "ServicePaths gate identity files OwnerNote StateDirectory Problem ExitCode step lease fileSystem probeHello",
-  "packages/lifecycle/src": "ServiceSpec daemon StartupOutcome Credential LifecycleShell Session Exchange ServingProbe",
-  "packages/lifecycle/src/internal": "lifecycle session registration reply reserved eventStreams owner own startupPipe",
+  "packages/lock/src":
+    "ServicePaths gate identity files OwnerNote StateDirectory Problem ExitCode step lease fileSystem probeHello",
+  "packages/lifecycle/src": "ServiceSpec daemon StartupOutcome Credential LifecycleShell ServingProbe",
+  "packages/lifecycle/src/internal":
+    "lifecycle secret handshake exchange session registration reply reserved eventStreams owner own startupPipe",
   "packages/client/src/internal": "look contender decide logEnd"
 }).flatMap(([folder, modules]) => modules.split(" ").map((module) => `${folder}/${module}.ts`))
 
 /** What crosses a process boundary: all that a client may know of the owner's package. */
-const wire = /^(ServiceSpec|ServiceStatus|ServiceHealth|Registration|LifecycleApi|Refusal|StartupOutcome|Credential|Session|Exchange)$/
+const wire = /^(ServiceSpec|ServiceStatus|ServiceHealth|Registration|LifecycleApi|Refusal|StartupOutcome|Credential)$/
 
 /** Each package may import those before it. */
 const order = ["lock", "lifecycle", "client", "testkit"]

@@ -9,8 +9,8 @@ import * as childProcess from "node:child_process"
 import * as fs from "node:fs"
 import * as net from "node:net"
 import { Discovery } from "../src/Discovery.ts"
-import { ask, attach, health } from "@holdfast/lifecycle/Session"
-import { exchange } from "@holdfast/lifecycle/Exchange"
+import { ask, attach, health } from "@holdfast/lifecycle/Credential"
+import { exchange } from "@holdfast/lifecycle/Credential"
 import { carriesSecret, key, registration, respond, secretIn, session, spec, stranger, temporary } from "./support.ts"
 
 /** Writes as fast as the peer reads, for ever. */

@@ -11,7 +11,7 @@ import * as fs from "node:fs"
 import * as net from "node:net"
 import * as os from "node:os"
 import * as path from "node:path"
-import type { Session } from "@holdfast/lifecycle/Session"
+import type { Session } from "@holdfast/lifecycle/Credential"
 import type { Found } from "../src/internal/decide.ts"
 
 export const temporary: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(

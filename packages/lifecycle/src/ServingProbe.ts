@@ -9,7 +9,6 @@ import * as files from "@holdfast/lock/files"
 import type { Probe } from "@holdfast/lock/lease"
 import type { ServicePaths } from "@holdfast/lock/ServicePaths"
 import * as Credential from "./Credential.ts"
-import { attach } from "./Session.ts"
 import { parseRegistration } from "./StartupOutcome.ts"
 
 /** DESIGN §7. */
@@ -32,6 +31,6 @@ export const servingProbe =
     const registration = reading._tag === "Text" ? parseRegistration(reading.text) : undefined
     const secret = Credential.load(paths.secret)
     if (registration?.instanceID !== instanceID || secret._tag !== "Secret") return false
-    const attached = await attach(registration, secret.secret, probeTimeoutMs)
+    const attached = await Credential.attach(registration, secret.secret, probeTimeoutMs)
     return attached._tag === "Attached" && attached.health.instanceID === instanceID
   }

@@ -4,7 +4,7 @@ import type { ServiceHealth } from "@holdfast/lifecycle/ServiceHealth"
 import type { IdentityState } from "@holdfast/lock/identity"
 import type { OwnerNote } from "@holdfast/lock/OwnerNote"
 import type { ServiceState } from "../ServiceState.ts"
-import type { Session } from "@holdfast/lifecycle/Session"
+import type { Session } from "@holdfast/lifecycle/Credential"
 
 export type Found =
   | { readonly _tag: "Missing"; readonly holder: OwnerNote | undefined }

@@ -8,7 +8,7 @@ import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import { ServiceFailed } from "../ClientError.ts"
 import { Idempotent, isIdempotentMethod, isLost, neverConnected, TransportLost } from "../Transport.ts"
-import type { Session } from "@holdfast/lifecycle/Session"
+import type { Session } from "@holdfast/lifecycle/Credential"
 
 type Failure = HttpClientError.HttpClientError | TransportLost | ServiceFailed
 

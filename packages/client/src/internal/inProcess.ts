@@ -11,7 +11,7 @@ import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { ServiceState } from "../ServiceState.ts"
-import type { Session } from "@holdfast/lifecycle/Session"
+import type { Session } from "@holdfast/lifecycle/Credential"
 import { follow } from "./follow.ts"
 import * as http from "./http.ts"
 

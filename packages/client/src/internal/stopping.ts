@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import type { CredentialRejected, DirectoryUnusable } from "../ClientError.ts"
 import type { Discovery } from "../Discovery.ts"
-import { ask, type Session } from "@holdfast/lifecycle/Session"
+import { ask, type Session } from "@holdfast/lifecycle/Credential"
 import type { Found } from "./decide.ts"
 
 /**

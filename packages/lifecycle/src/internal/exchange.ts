@@ -1,9 +1,21 @@
-/** One bounded HTTP exchange with a loopback address: what a stranger does cannot hold us up or fill our memory. */
+/**
+ * One bounded HTTP exchange with a loopback address: what a stranger does cannot hold us up or fill our memory.
+ *
+ * Imports no Effect.
+ *
+ * @since 0.1.0
+ */
 import type * as Http from "node:http"
 
 // an ESM import of node:http costs 24 ms and 14 MB, since it loads undici
 const http = process.getBuiltinModule("node:http")
 
+/**
+ * What became of an exchange. A body is JSON, at most 64 KiB.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export type Exchange =
   | { readonly _tag: "Answer"; readonly status: number; readonly body: unknown }
   /** Nobody listens there. */
@@ -13,6 +25,12 @@ export type Exchange =
   /** Whoever listens said nothing sensible. */
   | { readonly _tag: "Lost"; readonly why: string }
 
+/**
+ * What is asked of whom. `host` is an address, not a name: nothing is looked up.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export interface ExchangeOptions {
   readonly host: string
   readonly port: number
@@ -26,7 +44,12 @@ export interface ExchangeOptions {
 
 const answerLimit = 64 * 1024
 
-/** Never rejects. The connection is closed afterwards. */
+/**
+ * Asks once, on a connection of its own that is closed afterwards. Never rejects. Proxy variables do not apply.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
 export const exchange = (options: ExchangeOptions): Promise<Exchange> =>
   new Promise((resolve) => {
     const body = options.body === undefined ? undefined : JSON.stringify(options.body)

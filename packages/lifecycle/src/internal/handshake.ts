@@ -1,11 +1,22 @@
-/** The client's half of the session handshake. The other side proves first; the secret itself never travels. */
-import * as Credential from "./Credential.ts"
-import type { Registration } from "./Registration.ts"
-import type { ServiceHealth } from "./ServiceHealth.ts"
-import { healthOf } from "./StartupOutcome.ts"
-import { type Exchange, exchange, type ExchangeOptions } from "./Exchange.ts"
+/**
+ * The client's half of the session handshake. The other side proves first; the secret itself never travels.
+ *
+ * Imports no Effect.
+ *
+ * @since 0.1.0
+ */
+import * as Credential from "./secret.ts"
+import type { Registration } from "../Registration.ts"
+import type { ServiceHealth } from "../ServiceHealth.ts"
+import { healthOf } from "../StartupOutcome.ts"
+import { type Exchange, exchange, type ExchangeOptions } from "./exchange.ts"
 
-/** Proved on both sides: requests may carry the token, to this address only. */
+/**
+ * Proved on both sides: requests may carry the token, to this address only.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export interface Session {
   readonly registration: Registration
   readonly host: string
@@ -13,18 +24,35 @@ export interface Session {
   readonly token: string
 }
 
+/**
+ * What became of an attempt to attach.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export type Attached =
   | { readonly _tag: "Attached"; readonly session: Session; readonly health: ServiceHealth }
   /** Not that instance: nobody there, a stranger, or (`silent`) somebody who does not answer in time. */
   | Unreachable
 
+/**
+ * Why no session came about, in words for a log; `silent` when there was no answer in time.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export interface Unreachable {
   readonly _tag: "Unreachable"
   readonly why: string
   readonly silent: boolean
 }
 
-/** DESIGN §7: a health request, and each round of the handshake. */
+/**
+ * How long a health request and each round of the handshake may take, in milliseconds (DESIGN §7).
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export const healthTimeoutMs = 2000
 
 const unreachable = (why: string, silent = false): Unreachable => ({ _tag: "Unreachable", why, silent })
@@ -45,7 +73,12 @@ const explain = (outcome: Exchange): Unreachable => {
 const field = (body: unknown, name: string): unknown =>
   typeof body === "object" && body !== null ? (body as Record<string, unknown>)[name] : undefined
 
-/** Two rounds; nothing but nonces and proofs is said before both sides are proved. Never rejects. */
+/**
+ * Two rounds; nothing but nonces and proofs is said before both sides are proved. Never rejects.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
 export const attach = async (
   registration: Registration,
   secret: Credential.Secret,
@@ -75,7 +108,12 @@ export const attach = async (
   return { _tag: "Attached", session: { registration, host, port, token }, health }
 }
 
-/** One authenticated request to the lifecycle shell. */
+/**
+ * One authenticated request to the lifecycle shell.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
 export const ask = (session: Session, options: Pick<ExchangeOptions, "method" | "path" | "body">): Promise<Exchange> =>
   exchange({
     ...options,
@@ -88,6 +126,9 @@ export const ask = (session: Session, options: Pick<ExchangeOptions, "method" | 
 /**
  * Health through a session we have. `Expired`: the service knows the token no more, so a new proof is worth a try;
  * anything else would meet the same silence again.
+ *
+ * @category combinators
+ * @since 0.1.0
  */
 export const health = async (session: Session): Promise<Attached | { readonly _tag: "Expired" }> => {
   const answer = await ask(session, { method: "GET", path: "/service/health" })
