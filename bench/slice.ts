@@ -11,7 +11,7 @@ import { build } from "rolldown"
 import { type Candidate, end, measure, median } from "./measure.ts"
 
 const file = (name: string) => fileURLToPath(new URL(name, import.meta.url))
-const runs = Number(process.argv[2] ?? 15)
+const runs = Number(process.argv[2] ?? 15) || 15
 
 const root = fs.mkdtempSync(path.join(os.tmpdir(), "holdfast-bench-"))
 const bundle = path.join(root, "bundle")

@@ -44,8 +44,7 @@ const replacements = 16
 export const attempt = (file: string): Attempt => {
   try {
     for (let round = 0; round < replacements; round++) {
-      const device = deviceOf(file)
-      const primitive = primitiveFor(device)
+      const primitive = primitiveFor(() => deviceOf(file))
       if (typeof primitive === "string") return unsupported(file, primitive)
       const grip = primitive.take(file)
       if (grip === undefined) return { _tag: "Refused" }
@@ -54,6 +53,7 @@ export const attempt = (file: string): Attempt => {
         grip.close() // the file was replaced between open and lock
         continue
       }
+      const device = inode === undefined ? deviceOf(file) : inode.split(":")[0]!
       const place = `${primitive.name}\0${device}`
       const verdict = proven.has(place) ? "Honest" : selfTest(primitive, file, grip)
       if (verdict === "Honest") {
@@ -82,7 +82,7 @@ export const attempt = (file: string): Attempt => {
 
 /** Makes an inherited descriptor ours when it carries the lock of the file now at `file`. */
 export const adopt = (descriptor: number, file: string): Attempt => {
-  const primitive = primitiveFor(deviceOf(file))
+  const primitive = primitiveFor(() => deviceOf(file))
   if (typeof primitive === "string") return unsupported(file, primitive)
   if (primitive.adopt === undefined) return unsupported(file, "no lock is inherited here")
   try {

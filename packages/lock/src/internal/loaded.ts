@@ -32,8 +32,8 @@ const key = (primitive: Primitive, device: string): string => `${primitive.name}
 /** On this device two holders were let in, so the primitive is worth nothing there; elsewhere it may be. */
 export const distrust = (primitive: Primitive, device: string): void => void dishonest.add(key(primitive, device))
 
-/** The first primitive that loads and was not caught on `device`; otherwise why there is none. */
-export const primitiveFor = (device: string): Primitive | string => {
+/** The first primitive that loads and was not caught on the device, which is rarely asked for; otherwise why there is none. */
+export const primitiveFor = (device: () => string): Primitive | string => {
   const { missing, ready, waiting } = (loaded ??= start())
   for (let index = 0; ; index++) {
     while (ready[index] === undefined) {
@@ -49,6 +49,6 @@ export const primitiveFor = (device: string): Primitive | string => {
       }
     }
     const primitive = ready[index]!
-    if (!dishonest.has(key(primitive, device))) return primitive
+    if (dishonest.size === 0 || !dishonest.has(key(primitive, device()))) return primitive
   }
 }
