@@ -169,7 +169,7 @@ export type Holder =
 export const holder = (note: string, lock: string): Holder => {
   const found = read(note)
   if (found === undefined) return { _tag: "Nobody" }
-  if (found.host !== identity.own().host) return { _tag: "Elsewhere", host: found.host, note: found }
+  if (identity.isElsewhere(found)) return { _tag: "Elsewhere", host: found.host, note: found }
   const state = found.lockInode === inodeOf(lock) ? identity.state(found) : "dead"
   return state === "dead" ? { _tag: "Nobody" } : { _tag: state === "alive" ? "Here" : "Unknown", note: found }
 }

@@ -14,7 +14,8 @@ const os = process.getBuiltinModule("node:os")
  * A process, told from every other one that had or will have its pid.
  *
  * **Details** `startIdentity` is opaque text; compare it, don't read it. On Linux it carries the boot id, the pid
- * namespace and the start time in clock ticks. `host` is the machine's name, since a home directory can be shared.
+ * namespace, the start time in clock ticks and the machine id, hashed as machine-id(5) asks. `host` is the machine's
+ * name, since a home directory can be shared.
  *
  * @category models
  * @since 0.1.0
@@ -33,10 +34,15 @@ export interface ProcessIdentity {
  */
 export type IdentityState = "alive" | "dead" | "unknown"
 
-interface LinuxStart {
+interface LinuxPlace {
   readonly boot: string
   readonly namespace: string
+}
+
+interface LinuxStart extends LinuxPlace {
   readonly ticks: string
+  /** Empty where the system has none. */
+  readonly machine: string
 }
 
 interface LinuxStat {
@@ -61,8 +67,8 @@ const linuxStat = (pid: number): LinuxStat | NodeJS.ErrnoException => {
   return { state: fields[0] ?? "", parent: Number(fields[1] ?? 0), ticks: fields[19] ?? "" }
 }
 
-let linuxPlaceCache: Omit<LinuxStart, "ticks"> | undefined
-const linuxPlace = (): Omit<LinuxStart, "ticks"> => {
+let linuxPlaceCache: LinuxPlace | undefined
+const linuxPlace = (): LinuxPlace => {
   if (linuxPlaceCache !== undefined) return linuxPlaceCache
   const boot = tryRead(() => fs.readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim())
   const namespace = tryRead(() => fs.readlinkSync("/proc/self/ns/pid"))
@@ -72,10 +78,22 @@ const linuxPlace = (): Omit<LinuxStart, "ticks"> => {
   })
 }
 
-const print = (start: LinuxStart): string => `${start.boot}/${start.namespace}/${start.ticks}`
+let linuxMachineCache: string | undefined
+/** Read only by who needs it: within one boot nothing asks for it, and a contender that loses saves the time. */
+const linuxMachine = (): string => {
+  if (linuxMachineCache !== undefined) return linuxMachineCache
+  const text = ["/etc/machine-id", "/var/lib/dbus/machine-id"]
+    .map((file) => tryRead(() => fs.readFileSync(file, "utf8").trim()))
+    .find((id): id is string => typeof id === "string" && /^[0-9a-f]{32}$/.test(id))
+  if (text === undefined) return (linuxMachineCache = "")
+  const { createHash } = process.getBuiltinModule("node:crypto")
+  return (linuxMachineCache = createHash("sha256").update(`holdfast ${text}`).digest("hex").slice(0, 16))
+}
+
+const print = (start: LinuxStart): string => `${start.boot}/${start.namespace}/${start.ticks}/${start.machine}`
 const parse = (text: string): LinuxStart | undefined => {
-  const [boot, namespace, ticks] = text.split("/")
-  return boot && namespace && ticks ? { boot, namespace, ticks } : undefined
+  const [boot, namespace, ticks, machine = ""] = text.split("/")
+  return boot && namespace && ticks ? { boot, namespace, ticks, machine } : undefined
 }
 
 /**
@@ -90,7 +108,11 @@ export const ofPid = (pid: number): ProcessIdentity | undefined => {
   if (process.platform !== "linux") return { pid, startIdentity: "", host: os.hostname() }
   const stat = linuxStat(pid)
   return "ticks" in stat
-    ? { pid, startIdentity: print({ ...linuxPlace(), ticks: stat.ticks }), host: os.hostname() }
+    ? {
+        pid,
+        startIdentity: print({ ...linuxPlace(), ticks: stat.ticks, machine: linuxMachine() }),
+        host: os.hostname()
+      }
     : undefined
 }
 
@@ -109,24 +131,51 @@ const isAbsent = (pid: number): boolean => {
   return sent !== true && sent.code === "ESRCH"
 }
 
-/** What the kernel said about a pid, as data. */
-interface Sighting {
+/** Where we are, as data. */
+interface Here extends LinuxPlace {
   readonly host: string
-  readonly boot: string
-  readonly namespace: string
-  /** `absent`: no such process. `hidden`: it may be there, but we may not look. */
-  readonly process: { readonly state: string; readonly ticks: string } | "absent" | "hidden"
+  readonly machine: string
 }
 
+/** What the kernel said about a pid. `absent`: no such process. `hidden`: it may be there, but we may not look. */
+type Sighting = Pick<LinuxStat, "state" | "ticks"> | "absent" | "hidden"
+
+/**
+ * Whether a process was recorded on this machine. One boot is one kernel, whatever the machine is called meanwhile;
+ * across boots both its id and its name must agree, since images are cloned with their id and names are reused.
+ */
+const isOurs = (recorded: Omit<Here, "namespace">, here: Here): boolean =>
+  recorded.boot === here.boot || (recorded.host === here.host && recorded.machine === here.machine)
+
 /** The pure part of `state`. */
-export const judge = (identity: ProcessIdentity, seen: Sighting): IdentityState => {
+export const judge = (identity: ProcessIdentity, here: Here, seen: Sighting): IdentityState => {
   const start = parse(identity.startIdentity)
-  if (start === undefined || identity.host !== seen.host) return "unknown"
-  if (seen.boot === "" || seen.namespace === "") return "unknown"
-  if (start.boot !== seen.boot) return "dead"
-  if (start.namespace !== seen.namespace || seen.process === "hidden") return "unknown"
-  if (seen.process === "absent" || seen.process.ticks !== start.ticks) return "dead"
-  return seen.process.state === "Z" || seen.process.state === "X" ? "dead" : "alive"
+  if (start === undefined || here.boot === "" || here.namespace === "") return "unknown"
+  if (!isOurs({ ...start, host: identity.host }, here)) return "unknown"
+  if (start.boot !== here.boot) return "dead"
+  if (start.namespace !== here.namespace || seen === "hidden") return "unknown"
+  if (seen === "absent" || seen.ticks !== start.ticks) return "dead"
+  return seen.state === "Z" || seen.state === "X" ? "dead" : "alive"
+}
+
+const whereWeAre = (): Here => ({
+  host: os.hostname(),
+  ...linuxPlace(),
+  get machine() {
+    return linuxMachine()
+  }
+})
+
+/**
+ * Whether the process was recorded on another machine, as on a home directory that several share.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const isElsewhere = (identity: ProcessIdentity): boolean => {
+  const start = parse(identity.startIdentity)
+  const here = whereWeAre()
+  return start === undefined ? identity.host !== here.host : !isOurs({ ...start, host: identity.host }, here)
 }
 
 /**
@@ -142,7 +191,7 @@ export const state = (identity: ProcessIdentity): IdentityState => {
   if (process.platform !== "linux") return "unknown"
   const stat = linuxStat(identity.pid)
   const seen = "ticks" in stat ? stat : isAbsent(identity.pid) ? "absent" : "hidden"
-  return judge(identity, { host: os.hostname(), ...linuxPlace(), process: seen })
+  return judge(identity, whereWeAre(), seen)
 }
 
 const ancestors = (): ReadonlySet<number> => {

@@ -6,7 +6,7 @@ import * as path from "node:path"
 import { enter, type GateOutcome } from "../src/gate.ts"
 import * as identity from "../src/identity.ts"
 import * as OwnerNote from "../src/OwnerNote.ts"
-import { asNobody, hands, inOwnMounts, mayBecomeNobody, mayMount, temporary } from "./support.ts"
+import { asNobody, hands, inOwnMounts, mayBecomeNobody, mayMount, recordedOn, startedAt, temporary } from "./support.ts"
 
 const attempt = (lock: string, options: Parameters<typeof enter>[1] = {}) => Effect.promise(() => enter(lock, options))
 const now = { retryForMs: 0 }
@@ -226,11 +226,8 @@ describe("the owner's note", () => {
   it.live.each<[string, (note: OwnerNote.OwnerNote) => unknown]>([
     ["for another lock file", (note) => ({ ...note, lockInode: "1:1" })],
     ["for no lock file", (note) => ({ ...note, lockInode: "" })],
-    [
-      "of a reused pid",
-      (note) => ({ ...note, startIdentity: note.startIdentity.replace(/\d+$/, (ticks) => String(Number(ticks) - 1)) })
-    ],
-    ["of another machine", (note) => ({ ...note, host: "elsewhere" })],
+    ["of a reused pid", (note) => startedAt((ticks) => ticks - 1, note)],
+    ["of another machine", (note) => recordedOn("elsewhere", note)],
     ["of another pid namespace", (note) => ({ ...note, startIdentity: note.startIdentity.replace(/\/\d+\//, "/1/") })],
     ["without a start time", (note) => ({ ...note, startIdentity: "" })],
     ["of this very process", (note) => ({ ...note, ...identity.own() })],

@@ -7,7 +7,7 @@ import * as fileSystem from "../src/fileSystem.ts"
 import * as identity from "../src/identity.ts"
 import * as OwnerNote from "../src/OwnerNote.ts"
 import { probeHello } from "../src/probeHello.ts"
-import { temporary } from "./support.ts"
+import { recordedOn, temporary } from "./support.ts"
 
 describe("who holds a lock, told without touching it", () => {
   it.live("is nobody, this machine's process, or another host's", () =>
@@ -20,8 +20,10 @@ describe("who holds a lock, told without touching it", () => {
       assert.deepStrictEqual(OwnerNote.holder(note, lock), { _tag: "Here", note: mine })
       fs.writeFileSync(note, JSON.stringify({ ...mine, pid: 4_000_000 }))
       assert.deepStrictEqual(OwnerNote.holder(note, lock), { _tag: "Nobody" })
-      fs.writeFileSync(note, JSON.stringify({ ...mine, host: "lab-7" }))
+      fs.writeFileSync(note, JSON.stringify(recordedOn("lab-7", mine)))
       assert.deepInclude(OwnerNote.holder(note, lock), { _tag: "Elsewhere", host: "lab-7" })
+      fs.writeFileSync(note, JSON.stringify({ ...mine, host: "renamed meanwhile" }))
+      assert.strictEqual(OwnerNote.holder(note, lock)._tag, "Here")
       fs.writeFileSync(note, JSON.stringify({ ...mine, startIdentity: mine.startIdentity.replace(/\/\d+\//, "/1/") }))
       assert.strictEqual(OwnerNote.holder(note, lock)._tag, "Unknown")
       assert.strictEqual(identity.own().pid, process.pid)

@@ -4,16 +4,27 @@ import * as childProcess from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as identity from "../src/identity.ts"
-import { asNobody, hands, inOwnMounts, mayBecomeNobody, mayMount, until } from "./support.ts"
+import { asNobody, hands, inOwnMounts, mayBecomeNobody, mayMount, recordedOn, startedAt, until } from "./support.ts"
 
 const linux = process.platform === "linux"
 const host = "here"
-const recorded: identity.ProcessIdentity = { pid: 7, startIdentity: "boot-a/4026/100", host }
-const sighting = { host, boot: "boot-a", namespace: "4026", process: { state: "S", ticks: "100" } } as const
+const recorded: identity.ProcessIdentity = { pid: 7, startIdentity: "boot-a/4026/100/m", host }
+const sighting = {
+  host,
+  boot: "boot-a",
+  namespace: "4026",
+  machine: "m",
+  process: { state: "S", ticks: "100" }
+} as const
 
 describe("whether the recorded process still runs, from what the kernel said", () => {
   it.each<
-    [string, Partial<identity.ProcessIdentity>, Partial<Parameters<typeof identity.judge>[1]>, identity.IdentityState]
+    [
+      string,
+      Partial<identity.ProcessIdentity>,
+      Partial<Parameters<typeof identity.judge>[1] & { process: Parameters<typeof identity.judge>[2] }>,
+      identity.IdentityState
+    ]
   >([
     ["it sleeps", {}, {}, "alive"],
     ["it runs", {}, { process: { state: "R", ticks: "100" } }, "alive"],
@@ -37,22 +48,42 @@ describe("whether the recorded process still runs, from what the kernel said", (
       "unknown"
     ],
     ["it belongs to another pid namespace, where its pid is in use here", {}, { namespace: "4027" }, "unknown"],
-    ["it belongs to another machine", { host: "there" }, { process: "absent" }, "unknown"],
+    ["the machine was renamed while it ran", { host: "there" }, {}, "alive"],
+    ["the machine was renamed while it ran, and it is gone", { host: "there" }, { process: "absent" }, "dead"],
     [
-      "it belongs to another machine with another boot",
+      "it belongs to a machine of another name, and another boot",
       { host: "there" },
       { boot: "boot-b", process: "absent" },
       "unknown"
+    ],
+    [
+      "it belongs to a machine of the same name, with another id",
+      { startIdentity: "boot-a/4026/100/other" },
+      { boot: "boot-b", process: "absent" },
+      "unknown"
+    ],
+    [
+      "its machine had no id, and this one has",
+      { startIdentity: "boot-a/4026/100/" },
+      { boot: "boot-b", process: "absent" },
+      "unknown"
+    ],
+    [
+      "neither boot of the machine had an id",
+      { startIdentity: "boot-a/4026/100/" },
+      { boot: "boot-b", machine: "", process: "absent" },
+      "dead"
     ],
     ["we cannot tell our own namespace", {}, { namespace: "", process: "absent" }, "unknown"],
     ["we cannot tell our own boot", {}, { boot: "", process: "absent" }, "unknown"],
     ["it was recorded without a start time", { startIdentity: "" }, {}, "unknown"],
     ["its record is garbage", { startIdentity: "garbage" }, { process: "absent" }, "unknown"],
-    ["its record has no boot", { startIdentity: "/4026/100" }, { process: "absent" }, "unknown"],
-    ["its record has no namespace", { startIdentity: "boot-a//100" }, { process: "absent" }, "unknown"],
-    ["its record has no ticks", { startIdentity: "boot-a/4026/" }, { process: "absent" }, "unknown"]
+    ["its record has no boot", { startIdentity: "/4026/100/m" }, { process: "absent" }, "unknown"],
+    ["its record has no namespace", { startIdentity: "boot-a//100/m" }, { process: "absent" }, "unknown"],
+    ["its record has no ticks", { startIdentity: "boot-a/4026//m" }, { process: "absent" }, "unknown"]
   ])("%s", (_, record, seen, expected) => {
-    assert.strictEqual(identity.judge({ ...recorded, ...record }, { ...sighting, ...seen }), expected)
+    const { process, ...here } = { ...sighting, ...seen }
+    assert.strictEqual(identity.judge({ ...recorded, ...record }, here, process), expected)
   })
 })
 
@@ -119,9 +150,7 @@ describe.skipIf(!linux)("processes of this machine", () => {
 
   it("a pid in use by a process that started at another time is not the one recorded", () => {
     const own = identity.own()
-    const ticks = Number(own.startIdentity.split("/")[2])
-    const other = own.startIdentity.replace(/\d+$/, String(ticks + 1))
-    assert.strictEqual(identity.state({ ...own, startIdentity: other }), "dead")
+    assert.strictEqual(identity.state(startedAt((ticks) => ticks + 1, own)), "dead")
   })
 
   it("there is no identity of a pid nobody has", () => {
@@ -188,11 +217,11 @@ describe.skipIf(!linux)("a signal", () => {
       const other = yield* hands()
       const theirs: identity.ProcessIdentity = yield* other.call("identity", "own")
       const wrong: ReadonlyArray<Partial<identity.ProcessIdentity>> = [
-        { startIdentity: theirs.startIdentity.replace(/\d+$/, "1") },
+        startedAt(() => 1, theirs),
         { startIdentity: theirs.startIdentity.replace(/^[^/]+/, "another-boot") },
         { startIdentity: theirs.startIdentity.replace(/\/\d+\//, "/1/") },
         { startIdentity: "" },
-        { host: "elsewhere" }
+        recordedOn("elsewhere", theirs)
       ]
       const kill = vi.spyOn(process, "kill").mockReturnValue(true)
       const sent = wrong.map((change) => identity.signal({ ...theirs, ...change }, "SIGKILL"))

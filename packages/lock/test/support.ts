@@ -133,3 +133,19 @@ export const inOwnMounts = (prepare: string): ReadonlyArray<string> => [
 export const mayMount: boolean =
   process.geteuid?.() === 0 &&
   childProcess.spawnSync("unshare", ["-m", "mount", "-t", "tmpfs", "none", "/mnt"], { stdio: "ignore" }).status === 0
+
+/** An identity as recorded elsewhere: by another boot, on a machine of that name. */
+export const recordedOn = <A extends { readonly startIdentity: string }>(host: string, identity: A): A => ({
+  ...identity,
+  startIdentity: identity.startIdentity.replace(/^[^/]+/, "another-boot"),
+  host
+})
+
+/** The same with the start time changed. */
+export const startedAt = <A extends { readonly startIdentity: string }>(
+  change: (ticks: number) => number,
+  identity: A
+): A => {
+  const [boot, namespace, ticks, machine] = identity.startIdentity.split("/")
+  return { ...identity, startIdentity: [boot, namespace, change(Number(ticks)), machine].join("/") }
+}

@@ -47,6 +47,11 @@ describe("election", () => {
         )
         assert.isTrue(ended.every(({ code }) => code === 0))
         yield* owner.thaw
+        yield* kit.eventually(
+          "it boots, it alone",
+          () => boots(kit),
+          (pids) => pids.length > 0
+        )
         assert.deepStrictEqual(boots(kit), [owner.pid])
       })
     )

@@ -19,7 +19,11 @@ const scratch = Effect.acquireRelease(
 /** A process that has ended; its identity is of this machine and boot. */
 const dead: identity.ProcessIdentity = { ...identity.own(), pid: 4_000_000 }
 const living = identity.own()
-const elsewhere: identity.ProcessIdentity = { ...identity.own(), host: "another-host" }
+const elsewhere: identity.ProcessIdentity = {
+  ...identity.own(),
+  startIdentity: identity.own().startIdentity.replace(/^[^/]+/, "another-boot"),
+  host: "another-host"
+}
 
 const claimant = (instanceID: string, who = living, lockInode: string | null = null) => ({
   instanceID,
