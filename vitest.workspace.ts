@@ -10,6 +10,7 @@ export default defineConfig({
     reporters: ["default", "./vitest.plain-reporter.ts"],
     // tests start real processes; two cores do not carry more files at once
     maxWorkers: 2,
+    maxConcurrency: 3,
     testTimeout: 30_000,
     hookTimeout: 30_000,
     projects: [

@@ -24,7 +24,7 @@ import {
 } from "./ClientError.ts"
 import { Discovery } from "./Discovery.ts"
 import { connect, type Usable } from "./internal/connect.ts"
-import type { Found, Intent } from "./internal/decide.ts"
+import { type Found, type Intent, whyNot } from "./internal/decide.ts"
 import { type Follow, follow, type FollowSource, shown, watch } from "./internal/follow.ts"
 import * as http from "./internal/http.ts"
 import { inProcess, type Runnable } from "./internal/inProcess.ts"
@@ -186,13 +186,14 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
   const base = yield* HttpClient.HttpClient
   const current = yield* SubscriptionRef.make(missing)
   let diagnostic = ""
+  let seen: Found | undefined
 
   const set = (next: (before: ServiceState) => ServiceState) =>
     SubscriptionRef.update(current, (before) => {
       const state = next(before)
       return JSON.stringify(before) === JSON.stringify(state) ? before : state // the same object until it changes
     })
-  const publish = (found: Found) => set((before) => shown(found, undefined, 0, before))
+  const publish = (found: Found) => set((before) => shown((seen = found), undefined, 0, before))
   const note = (text: string) => Effect.sync(() => void (diagnostic = text))
   const around = { spec, discovery, spawner, publish, note }
   const watching = yield* RcRef.make({ acquire: Effect.forkScoped(watch(discovery, set)) })
@@ -230,7 +231,7 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
     )
   })
   const notReady = Effect.gen(function* () {
-    const words = diagnostic || StatusText.line(yield* SubscriptionRef.get(current), spec).text
+    const words = diagnostic || whyNot(seen) || StatusText.line(yield* SubscriptionRef.get(current), spec).text
     return yield* new ServiceNotReady({
       diagnostic: words,
       message: `${spec.title ?? spec.app} did not become ready: ${words}`,

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import * as fs from "node:fs"
 import { boots, isReady, withKit } from "./withKit.ts"
 
-describe("policy fenced", () => {
+describe.concurrent("policy fenced", () => {
   it.live(
     "a holder that serves keeps its place, also when its lock file is gone: the contender asks it and leaves",
     () =>

@@ -49,7 +49,7 @@ const threeEnsure = (kit: Testkit["Service"]) =>
     { concurrency: "unbounded" }
   )
 
-describe("ownership of a running service", () => {
+describe.concurrent("ownership of a running service", () => {
   it.live("each owner has the next epoch, and a stopped one gives its claim up", () =>
     withKit({}, (kit) =>
       Effect.gen(function* () {
@@ -184,7 +184,9 @@ describe("ownership of a running service", () => {
       ),
     60_000
   )
+})
 
+describe("ownership after a crash", () => {
   it.live(
     "after a crash, whatever was recorded (a reused pid, another boot, a clock set back, another pid namespace): a new owner within a second of the lock being free",
     () =>

@@ -102,9 +102,10 @@ const openLog = (path: string): number => {
  * service that lives for weeks must not keep a lock or a pipe of the shell it was started from. Linux only.
  */
 const inheritable = (): ReadonlyArray<number> => {
-  if (process.platform !== "linux") return []
+  const own = "/proc/self/fd"
+  if (process.platform !== "linux" || !fs.existsSync(own)) return [] // some sandboxes have no /proc
   const O_CLOEXEC = 0o2000000
-  return fs.readdirSync("/proc/self/fd").flatMap((name) => {
+  return fs.readdirSync(own).flatMap((name) => {
     try {
       const flags = /^flags:\s*(\d+)/m.exec(fs.readFileSync(`/proc/self/fdinfo/${name}`, "utf8"))?.[1] ?? "0"
       return (Number.parseInt(flags, 8) & O_CLOEXEC) === 0 ? [Number(name)] : []

@@ -35,6 +35,12 @@ export const stateOf = (found: Found): ServiceState => {
   }
 }
 
+/** Why a service that runs cannot be used from here, in words; `undefined` where its status says it better. */
+export const whyNot = (found: Found | undefined): string | undefined =>
+  found?._tag === "Unreachable" && found.owner !== "dead" && !found.silent
+    ? `PID ${found.registration.pid} owns it and cannot be reached at ${found.registration.url} from here: ${found.why}.`
+    : undefined
+
 export interface Intent {
   readonly mode: "launch" | "reconnect" | "ensure"
   /** May start a contender, may replace another version. */

@@ -60,12 +60,21 @@ const names = (found: Found, instanceID: string): boolean => {
   }
 }
 
+/**
+ * Whether that owner has ended: by its identity, and where nobody can judge that from here (no /proc, another pid
+ * namespace), by its note, which an owner removes as the last thing it does while it holds the lock.
+ */
+const hasEnded = (paths: ServicePaths, note: OwnerNote.OwnerNote): boolean => {
+  const state = identity.state(note)
+  return state === "dead" || (state === "unknown" && OwnerNote.read(paths.owner)?.instanceID !== note.instanceID)
+}
+
 /** DESIGN §7: after this long SIGTERM becomes SIGKILL, and SIGKILL a report. */
 const signalPatienceMs = 5000
 
-const waitDead = (process: identity.ProcessIdentity, withinMs: number): Effect.Effect<boolean> =>
-  Effect.sync(() => identity.state(process) === "dead").pipe(
-    Effect.repeat({ schedule: pollEvery, until: (dead) => dead }),
+const waitEnded = (paths: ServicePaths, note: OwnerNote.OwnerNote, withinMs: number): Effect.Effect<boolean> =>
+  Effect.sync(() => hasEnded(paths, note)).pipe(
+    Effect.repeat({ schedule: pollEvery, until: (ended) => ended }),
     Effect.timeoutOrElse({ duration: withinMs, orElse: () => Effect.succeed(false) })
   )
 
@@ -92,8 +101,11 @@ export const stop = (
     if (found._tag === "Reachable") {
       const deadline = yield* askToStop(found.session)
       const gone = yield* waitUntilGone(discovery, found.health.instanceID, (deadline ?? 0) + 2000, publish)
-      const dead = gone && (note === undefined || (yield* waitDead(note, 2000)))
-      if (dead) return outcome("Stopped", `${title} stopped.`, found.health.pid)
+      const ended = gone && (note === undefined || (yield* waitEnded(paths, note, 2000)))
+      if (ended) return outcome("Stopped", `${title} stopped.`, found.health.pid)
+      if (deadline !== undefined && (note === undefined || !sameOwner(paths, note))) {
+        return outcome("StillRunning", `${title} agreed to stop and has not ended yet.`, found.health.pid)
+      }
     }
     if (note === undefined || !sameOwner(paths, note)) {
       return outcome(
@@ -108,7 +120,7 @@ export const stop = (
       if (!sent && identity.state(note) !== "dead") {
         return outcome("Refused", `The system did not let ${title} (PID ${note.pid}) be stopped.`, note.pid)
       }
-      if (yield* waitDead(note, signalPatienceMs)) {
+      if (yield* waitEnded(paths, note, signalPatienceMs)) {
         // who was never asked, and went when it was told to, did respond
         const unresponsive =
           name === "SIGKILL" || (asked && identity.state(note) === "dead" && found.health.status.type !== "stopping")

@@ -1,0 +1,78 @@
+/** A client in a process of its own: as another user, in another namespace, or under another C library's word. */
+import { Effect } from "effect"
+import * as childProcess from "node:child_process"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { fileURLToPath } from "node:url"
+
+const client = fileURLToPath(new URL("./fixture/client.ts", import.meta.url))
+
+export type Verb = "ensure" | "status" | "stop" | "restart"
+
+/** What the client said; `error` is its tagged error. */
+export interface Said {
+  readonly value?: any
+  readonly error?: { readonly _tag: string; readonly message: string; readonly action: string }
+  readonly output: string
+}
+
+export interface ClientOptions {
+  /** A command in front, which ends in running its arguments. */
+  readonly before?: ReadonlyArray<string>
+  readonly env?: Readonly<Record<string, string>>
+  readonly deadlineMs?: number
+}
+
+/** Ends by itself, or is killed after 20 s; what it started itself is not waited for. */
+export const clientSays = (verb: Verb, directory: string, options: ClientOptions = {}): Effect.Effect<Said> =>
+  Effect.promise(
+    () =>
+      new Promise((resolve) => {
+        const deadlineMs = String(options.deadlineMs ?? 10_000)
+        const [command, ...args] = [
+          ...(options.before ?? []),
+          process.execPath,
+          ...["--conditions", "development"],
+          client,
+          verb,
+          directory,
+          deadlineMs
+        ]
+        const env = { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "/", ...options.env }
+        childProcess.execFile(
+          command!,
+          args,
+          { env, timeout: 20_000, killSignal: "SIGKILL" },
+          (_error, stdout, stderr) => {
+            const output = `${stdout}${stderr}`
+            const line = stdout.split("\n").find((text) => text.startsWith("{"))
+            resolve({ ...(line === undefined ? {} : JSON.parse(line)), output })
+          }
+        )
+      })
+  )
+
+const succeeds = (command: string, ...args: ReadonlyArray<string>): boolean =>
+  childProcess.spawnSync(command, args, { stdio: "ignore" }).status === 0
+
+const root = process.geteuid?.() === 0
+/** Tests that need one of these are skipped, with its name in their title, where it is missing. */
+export const may = {
+  unshare: root && succeeds("unshare", "-p", "-f", "--kill-child", "--mount-proc", "--uts", "-n", "true"),
+  mount: root && succeeds("unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"),
+  becomeNobody: root && succeeds("setpriv", "--version"),
+  compile: succeeds("cc", "--version")
+}
+
+export const withoutProc = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+export const inOwnPids = ["unshare", "-p", "-f", "--kill-child", "--mount-proc"]
+export const inOwnNetwork = ["unshare", "-n"]
+export const asNobody = ["setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups"]
+
+/** A library to preload that puts these C functions in the place of the system's. */
+export const shim = (directory: string, name: string, source: string): string => {
+  const [text, library] = [path.join(directory, `${name}.c`), path.join(directory, `${name}.so`)]
+  fs.writeFileSync(text, source)
+  childProcess.execFileSync("cc", ["-shared", "-fPIC", "-o", library, text, "-ldl"])
+  return library
+}
