@@ -29,15 +29,8 @@ export const clientSays = (verb: Verb, directory: string, options: ClientOptions
     () =>
       new Promise((resolve) => {
         const deadlineMs = String(options.deadlineMs ?? 10_000)
-        const [command, ...args] = [
-          ...(options.before ?? []),
-          process.execPath,
-          ...["--conditions", "development"],
-          client,
-          verb,
-          directory,
-          deadlineMs
-        ]
+        const said = [process.execPath, "--conditions", "development", client, verb, directory, deadlineMs]
+        const [command, ...args] = [...(options.before ?? []), ...said]
         const env = { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "/", ...options.env }
         childProcess.execFile(
           command!,

@@ -334,19 +334,30 @@ describe("lifecycle", () => {
     )
   )
 
-  it.live("a child process of the service does not keep the lock when the service dies", () =>
-    withKit({ child: true }, (kit) =>
+  it.live("child processes of the service, however started, keep nothing of it when it dies", () =>
+    withKit({ children: true }, (kit) =>
       Effect.gen(function* () {
         yield* kit.swarm(1)
         const owner = yield* kit.owner
         yield* isReady(kit)
-        const child = identity.ofPid(Number(fs.readFileSync(`${kit.paths.directory}/child`, "utf8")))!
+        const pids = fs.readFileSync(`${kit.paths.directory}/children`, "utf8").split("\n").map(Number)
+        const children = pids.map((pid) => identity.ofPid(pid)!)
+        for (const { pid } of children) {
+          const open = fs.readdirSync(`/proc/${pid}/fd`).map((fd) => fs.readlinkSync(`/proc/${pid}/fd/${fd}`))
+          assert.deepStrictEqual(
+            open.filter((file) => file.startsWith(kit.paths.directory)),
+            [],
+            "no lock, no database, no log"
+          )
+        }
         yield* owner.kill
         yield* owner.exited
         const next = yield* kit.client.ensure()
         assert.notStrictEqual(next.pid, owner.pid)
-        assert.strictEqual(identity.state(child), "alive")
-        assert.isTrue(identity.signal(child, "SIGKILL"))
+        for (const child of children) {
+          assert.strictEqual(identity.state(child), "alive")
+          assert.isTrue(identity.signal(child, "SIGKILL"))
+        }
       })
     )
   )
