@@ -234,6 +234,28 @@ describe("a lock that does not hold is never fine", () => {
       })
   )
 
+  for (const errno of ["ENOLCK", "ENOSYS", "EBADF", "EOPNOTSUPP", "EINTR"]) {
+    it.live.skipIf(!has("cc"))(
+      `an operating system whose flock fails with ${errno} is an error with advice, never a lock (needs cc)`,
+      () =>
+        Effect.gen(function* () {
+          const directory = yield* temporary
+          const [source, library] = [path.join(directory, "fails.c"), path.join(directory, "fails.so")]
+          const body = `#include <errno.h>\nint flock(int fd, int operation) { errno = ${errno}; return -1; }\n`
+          fs.writeFileSync(source, body)
+          childProcess.execFileSync("cc", ["-shared", "-fPIC", "-o", library, source])
+          for (const runtime of runtimes.filter(({ installed, name }) => installed && name !== "bun")) {
+            const one = yield* hands({ runtime, env: { LD_PRELOAD: library } })
+            const outcome = yield* one.call("gate", "enter", path.join(directory, `${runtime.name}.lock`))
+            if (["ENOLCK", "ENOSYS", "EOPNOTSUPP"].includes(errno)) advice(outcome)
+            else assert.strictEqual(outcome._tag, "Failed")
+            assert.notInclude(outcome.message, "\n")
+            assert.isNotEmpty(outcome.action)
+          }
+        })
+    )
+  }
+
   it.live.skipIf(!mayMount || !has("flock"))(
     "a file system whose locks do not hold spoils no other one (needs mount)",
     () =>

@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { signal } from "@holdfast/lock/identity"
 import type { Testkit } from "@holdfast/testkit/Testkit"
 import { Effect } from "effect"
 import * as fs from "node:fs"
@@ -122,6 +123,21 @@ describe.concurrent("a client on the other side of a boundary", () => {
           assert.strictEqual((yield* clientSays("stop", directory, { before: asNobody })).value._tag, "Stopped")
         })
       )
+  )
+
+  it.live.skipIf(!may.compile)("whose service hangs in the system's lock call ends at its deadline (needs cc)", () =>
+    withKit({}, (kit) =>
+      Effect.gen(function* () {
+        const hang = "#include <unistd.h>\nint flock(int fd, int operation) { sleep(60); return 0; }"
+        const library = shim(path.dirname(kit.paths.directory), "hangs", hang)
+        const said = yield* clientSays("ensure", kit.paths.directory, {
+          env: { LD_PRELOAD: library },
+          deadlineMs: 2000
+        })
+        assert.strictEqual(said.error?._tag, "ServiceNotReady", said.output)
+        for (const { identity } of kit.processes()) assert.isTrue(signal(identity, "SIGKILL"))
+      })
+    )
   )
 
   for (const [what, errno] of [

@@ -8,6 +8,8 @@ const fs = process.getBuiltinModule("node:fs")
 const LOCK_EX = 2
 const LOCK_NB = 4
 const EINTR = 4
+/** It does not wait, so a signal can hardly interrupt it; a file system that always says so is broken. */
+const interruptionLimit = 100
 const FD_CLOEXEC = 1
 const F_SETFD = 2
 const eagain = (platform: NodeJS.Platform): number => (platform === "linux" || platform === "android" ? 11 : 35)
@@ -17,6 +19,7 @@ type Flock = (descriptor: number) => boolean
 
 const names: Readonly<Record<number, string>> = {
   1: "EPERM",
+  4: "EINTR",
   5: "EIO",
   9: "EBADF",
   22: "EINVAL",
@@ -29,11 +32,11 @@ const through = ({ bind, errno }: Libc): Flock => {
   const flock = bind({ name: "flock", takes: ["int", "int"], gives: "int" })
   const busy = eagain(process.platform)
   return (descriptor) => {
-    for (;;) {
+    for (let interruptions = 0; ;) {
       if (flock(descriptor, LOCK_EX | LOCK_NB) === 0) return true
       const code = errno()
       if (code === busy) return false
-      if (code !== EINTR) {
+      if (code !== EINTR || ++interruptions > interruptionLimit) {
         throw Object.assign(new Error(`flock: errno ${code}`), { code: names[code] ?? `errno ${code}` })
       }
     }
