@@ -228,7 +228,10 @@ describe("the owner's note", () => {
     ["for no lock file", (note) => ({ ...note, lockInode: "" })],
     ["of a reused pid", (note) => startedAt((ticks) => ticks - 1, note)],
     ["of another machine", (note) => recordedOn("elsewhere", note)],
-    ["of another pid namespace", (note) => ({ ...note, startIdentity: note.startIdentity.replace(/\/\d+\//, "/1/") })],
+    [
+      "of another pid namespace",
+      (note) => ({ ...note, startIdentity: note.startIdentity.replace(/\/[^/]+\//, "/1/") })
+    ],
     ["without a start time", (note) => ({ ...note, startIdentity: "" })],
     ["of this very process", (note) => ({ ...note, ...identity.own() })],
     ["of a later schema", (note) => ({ ...note, schema: 2 })],

@@ -24,7 +24,7 @@ describe("who holds a lock, told without touching it", () => {
       assert.deepInclude(OwnerNote.holder(note, lock), { _tag: "Elsewhere", host: "lab-7" })
       fs.writeFileSync(note, JSON.stringify({ ...mine, host: "renamed meanwhile" }))
       assert.strictEqual(OwnerNote.holder(note, lock)._tag, "Here")
-      fs.writeFileSync(note, JSON.stringify({ ...mine, startIdentity: mine.startIdentity.replace(/\/\d+\//, "/1/") }))
+      fs.writeFileSync(note, JSON.stringify({ ...mine, startIdentity: mine.startIdentity.replace(/\/[^/]+\//, "/1/") }))
       assert.strictEqual(OwnerNote.holder(note, lock)._tag, "Unknown")
       assert.strictEqual(identity.own().pid, process.pid)
     })

@@ -4,7 +4,19 @@ import * as childProcess from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as identity from "../src/identity.ts"
-import { asNobody, hands, inOwnMounts, mayBecomeNobody, mayMount, recordedOn, startedAt, until } from "./support.ts"
+import { readInfo } from "../src/internal/darwinProcess.ts"
+import { kernelOf } from "../src/internal/sighting.ts"
+import {
+  asNobody,
+  hands,
+  inOwnMounts,
+  mayBecomeNobody,
+  mayMount,
+  recordedOn,
+  runtimes,
+  startedAt,
+  until
+} from "./support.ts"
 
 const linux = process.platform === "linux"
 const host = "here"
@@ -14,7 +26,7 @@ const sighting = {
   boot: "boot-a",
   namespace: "4026",
   machine: "m",
-  process: { state: "S", ticks: "100" }
+  process: { ended: false, start: "100", parent: 1 }
 } as const
 
 describe("whether the recorded process still runs, from what the kernel said", () => {
@@ -26,17 +38,11 @@ describe("whether the recorded process still runs, from what the kernel said", (
       identity.IdentityState
     ]
   >([
-    ["it sleeps", {}, {}, "alive"],
-    ["it runs", {}, { process: { state: "R", ticks: "100" } }, "alive"],
-    ["it is in uninterruptible sleep", {}, { process: { state: "D", ticks: "100" } }, "alive"],
-    ["it is stopped", {}, { process: { state: "T", ticks: "100" } }, "alive"],
-    ["it is traced", {}, { process: { state: "t", ticks: "100" } }, "alive"],
-    ["it is idle", {}, { process: { state: "I", ticks: "100" } }, "alive"],
-    ["it is a zombie", {}, { process: { state: "Z", ticks: "100" } }, "dead"],
-    ["it is being removed", {}, { process: { state: "X", ticks: "100" } }, "dead"],
+    ["it is there", {}, {}, "alive"],
+    ["it has ended, and nobody collected it", {}, { process: { ended: true, start: "100", parent: 1 } }, "dead"],
     ["it is gone", {}, { process: "absent" }, "dead"],
-    ["its pid is another process's by now", {}, { process: { state: "S", ticks: "101" } }, "dead"],
-    ["its pid was another process's before", {}, { process: { state: "S", ticks: "99" } }, "dead"],
+    ["its pid is another process's by now", {}, { process: { ended: false, start: "101", parent: 1 } }, "dead"],
+    ["its pid was another process's before", {}, { process: { ended: false, start: "99", parent: 1 } }, "dead"],
     ["the machine was started anew, and the pid is free", {}, { boot: "boot-b", process: "absent" }, "dead"],
     ["the machine was started anew, and the pid and even the ticks are in use", {}, { boot: "boot-b" }, "dead"],
     ["another boot and another namespace", {}, { boot: "boot-b", namespace: "1" }, "dead"],
@@ -172,6 +178,16 @@ describe.skipIf(!linux)("what may not be seen is never dead", () => {
     })
   )
 
+  it.live.skipIf(!mayMount)("a process of another time namespace, whose start times are shifted (needs unshare)", () =>
+    Effect.gen(function* () {
+      const shifted = yield* hands({ before: ["unshare", "-T", "--boottime", "100000", "--fork", "--kill-child"] })
+      assert.strictEqual(yield* shifted.call("identity", "state", outside), "unknown")
+      const theirs = yield* shifted.call("identity", "own")
+      assert.strictEqual(identity.state(theirs), "unknown")
+      assert.strictEqual(yield* shifted.call("identity", "state", theirs), "alive")
+    })
+  )
+
   for (const hidepid of [1, 2]) {
     it.live.skipIf(!mayMount || !mayBecomeNobody)(
       `another user's process where /proc hides it (hidepid=${hidepid}; needs mount)`,
@@ -201,6 +217,44 @@ describe.skipIf(!linux)("what may not be seen is never dead", () => {
   )
 })
 
+describe("other platforms, as far as they can be tried here", () => {
+  it("macOS's struct proc_bsdinfo is read by its documented offsets", () => {
+    const info = Buffer.alloc(136)
+    info.writeUInt32LE(5, 4)
+    info.writeUInt32LE(77, 16)
+    info.writeBigUInt64LE(1_700_000_000n, 120)
+    info.writeBigUInt64LE(42n, 128)
+    assert.deepStrictEqual(readInfo(info), { ended: true, start: "1700000000000042", parent: 77 })
+    info.writeUInt32LE(2, 4)
+    assert.isFalse(readInfo(info).ended)
+  })
+
+  it("each platform has its own module, and one that is not known has none", () => {
+    const known = (["linux", "android", "darwin", "win32"] as const).map((platform) => kernelOf(platform))
+    assert.notInclude(known, undefined)
+    assert.strictEqual(new Set(known).size, 3)
+    assert.isUndefined(kernelOf("sunos"))
+  })
+
+  it("where its library is missing a process is hidden, never absent", () => {
+    for (const platform of (["darwin", "win32"] as const).filter((one) => one !== process.platform)) {
+      const kernel = kernelOf(platform)!
+      assert.strictEqual(kernel.look(process.pid), "hidden")
+      assert.strictEqual(kernel.boot(), "")
+      assert.strictEqual(kernel.machine(), "")
+    }
+  })
+
+  for (const runtime of runtimes) {
+    it.live.skipIf(!runtime.installed || !linux)(`libc fills a buffer that ${runtime.name} gives it`, () =>
+      Effect.gen(function* () {
+        const one = yield* hands({ runtime })
+        assert.strictEqual(yield* one.call("global", "hostByLibc"), os.hostname())
+      })
+    )
+  }
+})
+
 describe.skipIf(!linux)("a signal", () => {
   it.live("reaches exactly the process it is for", () =>
     Effect.gen(function* () {
@@ -219,7 +273,7 @@ describe.skipIf(!linux)("a signal", () => {
       const wrong: ReadonlyArray<Partial<identity.ProcessIdentity>> = [
         startedAt(() => 1, theirs),
         { startIdentity: theirs.startIdentity.replace(/^[^/]+/, "another-boot") },
-        { startIdentity: theirs.startIdentity.replace(/\/\d+\//, "/1/") },
+        { startIdentity: theirs.startIdentity.replace(/\/[^/]+\//, "/1/") },
         { startIdentity: "" },
         recordedOn("elsewhere", theirs)
       ]

@@ -1,17 +1,16 @@
 /** libc's functions through whatever FFI the runtime has. Throws where it has none. */
+import { choose, here } from "./primitive.ts"
 import { bunFfi, libcNames, nodeFfi, requireHere } from "./runtime.ts"
 
-/** Integers only: all that is called here takes and gives nothing else (a null pointer is 0). */
-export type Integer = "int" | "long"
-
+/** All that is called here gives an integer and takes integers (a null pointer is 0) or memory to read and write. */
 export interface Prototype {
   readonly name: string
-  readonly takes: ReadonlyArray<Integer>
-  readonly gives: Integer
+  readonly takes: ReadonlyArray<"int" | "long" | "buffer">
+  readonly gives: "int" | "long"
 }
 
 export interface Libc {
-  readonly bind: (prototype: Prototype) => (...values: ReadonlyArray<number>) => number
+  readonly bind: (prototype: Prototype) => (...values: ReadonlyArray<number | Buffer>) => number
   readonly errno: () => number
 }
 
@@ -21,9 +20,12 @@ const errnoSymbol = (platform: NodeJS.Platform): string =>
 const onMac = process.platform === "darwin" || process.platform === "freebsd"
 
 const bits = { int: "i32", long: "i64" } as const
+const bunTypes = { ...bits, buffer: "ptr" } as const
+const nodeTypes = { ...bits, buffer: "pointer" } as const
+const koffiTypes = { int: "int", long: "long", buffer: "void *" } as const
 
 export const viaBun = (): Libc => {
-  const { dlopen, read } = bunFfi()
+  const { dlopen, ptr, read } = bunFfi()
   const open = (symbols: Parameters<typeof dlopen>[1]) => {
     let failure: unknown
     for (const name of libcNames(process.platform)) {
@@ -39,8 +41,8 @@ export const viaBun = (): Libc => {
   const location = open({ [symbol]: { args: [], returns: "ptr" } })[symbol]!
   return {
     bind: ({ gives, name, takes }) => {
-      const call = open({ [name]: { args: takes.map((one) => bits[one]), returns: bits[gives] } })[name]!
-      return (...values) => Number(call(...values))
+      const call = open({ [name]: { args: takes.map((one) => bunTypes[one]), returns: bits[gives] } })[name]!
+      return (...values) => Number(call(...values.map((value) => (typeof value === "number" ? value : ptr(value)))))
     },
     errno: () => read.i32(location(), 0)
   }
@@ -54,10 +56,10 @@ export const viaNode = (): Libc => {
   const location = ffi.dlopen(library, { [symbol]: { arguments: [], return: "pointer" } }).functions[symbol]!
   return {
     bind: ({ gives, name, takes }) => {
-      const prototype = { arguments: takes.map((one) => bits[one]), return: bits[gives] }
+      const prototype = { arguments: takes.map((one) => nodeTypes[one]), return: bits[gives] }
       const call = ffi.dlopen(library, { [name]: prototype }).functions[name]!
       return (...values) =>
-        Number(call(...values.map((value, index) => (takes[index] === "long" ? BigInt(value) : value))))
+        Number(call(...values.map((value, index) => (takes[index] === "long" ? BigInt(Number(value)) : value))))
     },
     errno: () => ffi.getInt32(location())
   }
@@ -84,9 +86,24 @@ export const viaKoffi = (): Libc => {
   const library = koffi.load(onMac ? "libSystem.B.dylib" : null)
   return {
     bind: ({ gives, name, takes }) => {
-      const call = library.func(`${gives} ${name}(${takes.join(", ")})`)
+      const call = library.func(`${gives} ${name}(${takes.map((one) => koffiTypes[one]).join(", ")})`)
       return (...values) => Number(call(...values))
     },
     errno: () => koffi.errno()
   }
+}
+
+const ways = { "bun:ffi flock(2)": viaBun, "node:ffi flock(2)": viaNode, "koffi flock(2)": viaKoffi } as const
+
+/** What `use` makes of the fastest FFI that can do it; `undefined` where there is none. */
+export const throughAny = <A>(use: (libc: Libc) => A): A | undefined => {
+  for (const name of choose(here())) {
+    if (!(name in ways)) continue
+    try {
+      return use(ways[name as keyof typeof ways]())
+    } catch {
+      continue
+    }
+  }
+  return undefined
 }

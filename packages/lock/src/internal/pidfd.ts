@@ -2,8 +2,7 @@
  * Signalling through a pidfd (Linux 5.3): the descriptor pins the process, so that nobody else can get its pid between
  * looking and signalling.
  */
-import { type Libc, viaBun, viaKoffi, viaNode } from "./libc.ts"
-import { choose, here } from "./primitive.ts"
+import { type Libc, throughAny } from "./libc.ts"
 
 const fs = process.getBuiltinModule("node:fs")
 
@@ -34,24 +33,10 @@ const bindAll = ({ bind }: Libc): Calls => {
   }
 }
 
-/** Once per process; `null` where there is no FFI. */
-const load = (): Calls | null => {
-  if (process.platform !== "linux") return null
-  const ways = { "bun:ffi flock(2)": viaBun, "node:ffi flock(2)": viaNode, "koffi flock(2)": viaKoffi } as const
-  for (const name of choose(here())) {
-    if (!(name in ways)) continue
-    try {
-      return bindAll(ways[name as keyof typeof ways]())
-    } catch {
-      continue
-    }
-  }
-  return null
-}
-
 /** `undefined` where the system or runtime has none, or the process is not there. */
 export const openPidfd = (pid: number): Pidfd | undefined => {
-  calls ??= load()
+  if (process.platform !== "linux") return undefined
+  if (calls === undefined) calls = throughAny(bindAll) ?? null // once per process
   const descriptor = calls?.open(pid) ?? -1
   if (descriptor < 0) return undefined
   return {
