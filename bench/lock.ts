@@ -9,10 +9,12 @@ import { fileURLToPath } from "node:url"
 import * as identity from "../packages/lock/src/identity.ts"
 import { attempt } from "../packages/lock/src/internal/acquire.ts"
 import { claim, renew } from "../packages/lock/src/internal/lease.ts"
+import { throughAny } from "../packages/lock/src/internal/libc.ts"
 import { openLease } from "../packages/lock/src/internal/leaseDatabase.ts"
 import { inodeOf } from "../packages/lock/src/OwnerNote.ts"
 import * as Wake from "../packages/lock/src/Wake.ts"
 import { race } from "../packages/lock/test/race.ts"
+import { bundled, losers, memoryOfLosers } from "./losers.ts"
 import { median } from "./measure.ts"
 
 const root = fs.mkdtempSync(path.join(os.tmpdir(), "holdfast-bench-"))
@@ -52,7 +54,20 @@ const acquisition = (): string => {
       .split("\n")
       .map((line) => Number(line) / 1000)
   )
-  return `${ours.toFixed(1)} µs by ${primitive}, ${limit.toFixed(1)} µs in C: ${(ours / limit).toFixed(2)}×`
+  const bare = median(timed(bareCalls(file)))
+  return `${ours.toFixed(1)} µs by ${primitive}, ${limit.toFixed(1)} µs in C: ${(ours / limit).toFixed(2)}×; the same five calls from JavaScript without our code ${bare.toFixed(1)} µs: ${(ours / bare).toFixed(2)}×`
+}
+
+/** What an acquisition cannot do without: open, flock, fstat, stat, close, by the same runtime and FFI. */
+const bareCalls = (file: string): (() => void) => {
+  const flock = throughAny(({ bind }) => bind({ name: "flock", takes: ["int", "int"], gives: "int" }))!
+  return () => {
+    const descriptor = fs.openSync(file, fs.constants.O_RDWR)
+    flock(descriptor, 2 | 4)
+    fs.fstatSync(descriptor, { bigint: true })
+    fs.statSync(file, { bigint: true })
+    fs.closeSync(descriptor)
+  }
 }
 
 /** The limit of a commit: one written page, made durable. */
@@ -112,6 +127,9 @@ try {
   console.log(`Node ${process.version}, medians of ${rounds} rounds\n\n| what | measured |\n| --- | --- |`)
   row("acquire, verify, release / open, flock, close in C", acquisition())
   row("renew and commit / one page written and made durable", renewal())
+  const bundle = await bundled(root)
+  for (const [what, measured] of await losers(root, bundle)) row(what, measured)
+  row("a loser's peak of memory / an owner whose application takes 500 MB", await memoryOfLosers(root, bundle))
   row("the watch for sleep, idle", await Effect.runPromise(idle))
   row("acquisitions raced by every runtime, which also delete the file", await Effect.runPromise(raced))
 } finally {

@@ -7,6 +7,8 @@ export interface Candidate {
   /** Arguments of one run; called before each, outside the timing. */
   readonly args: () => ReadonlyArray<string>
   readonly environment?: Record<string, string>
+  /** This runtime by default. */
+  readonly command?: string
   readonly after?: (stdout: string) => void
 }
 
@@ -20,7 +22,7 @@ export const measure = (runs: number, candidates: ReadonlyArray<Candidate>): Rea
     candidates.forEach((candidate, index) => {
       const args = candidate.args()
       const before = performance.now()
-      const ran = spawnSync(process.execPath, [...args], {
+      const ran = spawnSync(candidate.command ?? process.execPath, [...args], {
         env: { PATH: process.env["PATH"], ...candidate.environment },
         encoding: "utf8"
       })

@@ -91,13 +91,21 @@ const saidOf = (outcome: Refused): StartupOutcome => {
 const leave = (code: number, outcome: StartupOutcome, pipe: StartupPipe | undefined): number => {
   pipe?.announce(outcome)
   pipe?.close()
-  if (outcome.type === "unusable") process.stderr.write(`${outcome.message} ${outcome.action}\n`)
-  if (outcome.type === "held")
-    process.stderr.write(`Already running${outcome.pid === undefined ? "" : ` with PID ${outcome.pid}`}.\n`)
+  if (outcome.type === "unusable") say(`${outcome.message} ${outcome.action}`)
+  if (outcome.type === "held") say(`Already running${outcome.pid === undefined ? "" : ` with PID ${outcome.pid}`}.`)
   process.exitCode = code
   // nothing here keeps a process alive; should a daemon's own module do so, it ends all the same
   setTimeout(() => process.exit(code), 500).unref()
   return code
+}
+
+/** Not `process.stderr`, whose first use costs a contender that loses 4 ms; a reader that has gone is no failure. */
+const say = (line: string): void => {
+  try {
+    process.getBuiltinModule("node:fs").writeSync(2, `${line}\n`)
+  } catch {
+    return
+  }
 }
 
 type Unusable = Extract<StartupOutcome, { readonly type: "unusable" }>

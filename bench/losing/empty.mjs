@@ -1,0 +1,1 @@
+void 0 // the bare runtime: nothing is done
