@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as OwnerNote from "@holdfast/lock/OwnerNote"
 import { Effect } from "effect"
 import * as fs from "node:fs"
 import { boots, isReady, withKit } from "./withKit.ts"
@@ -27,7 +28,7 @@ describe.concurrent("policy fenced", () => {
   )
 
   it.live(
-    "a deaf holder is followed with the next epoch; thawed, it asserts nothing, admits nothing, removes nothing and ends by itself; a third contender asks the successor and leaves",
+    "a deaf holder is followed with the next epoch; thawed, it asserts nothing, admits nothing, removes nothing and ends by itself; contenders ask the successor and leave, also while it sleeps and the lock is free",
     () =>
       withKit({ policy: "fenced" }, (kit) =>
         Effect.gen(function* () {
@@ -49,7 +50,24 @@ describe.concurrent("policy fenced", () => {
           const [third] = yield* kit.swarm(1)
           assert.deepStrictEqual(yield* third!.exited, { code: 0 })
           assert.deepStrictEqual(yield* kit.client.state, after)
+          // the successor sleeps, and a contender that finds the lock free is awake first
+          yield* second!.freeze
+          fs.rmSync(kit.paths.lock, { force: true })
+          const [fourth] = yield* kit.swarm(1)
+          yield* kit.eventually(
+            "the contender comes to the lock",
+            () => kit.steps(fourth!),
+            (steps) => steps.includes("before-lock")
+          )
+          yield* second!.thaw
+          assert.deepStrictEqual(yield* fourth!.exited, { code: 0 })
+          assert.deepStrictEqual(yield* kit.client.state, after)
           assert.deepStrictEqual(boots(kit), [first!.pid, second!.pid])
+          yield* kit.eventually(
+            "the successor holds the new lock file",
+            () => OwnerNote.living(kit.paths.owner, kit.paths.lock)?.pid,
+            (pid) => pid === second!.pid
+          )
         })
       ),
     90_000
