@@ -7,10 +7,12 @@
  */
 import type * as Http from "node:http"
 import * as Credential from "./Credential.ts"
-import { onEventStream } from "./internal/eventStreams.ts"
+import type { Duplex } from "node:stream"
+import { make as makeAnswering } from "./internal/answering.ts"
 import { initial, type LifecycleEvent, reduce } from "./internal/lifecycle.ts"
-import { readJson, refuse, send } from "./internal/reply.ts"
+import { type Refused, refuse, refuseUpgrade } from "./internal/reply.ts"
 import { isReserved, pathOf } from "./internal/reserved.ts"
+import { make as makeRoutes } from "./internal/serviceRoutes.ts"
 import * as session from "./internal/session.ts"
 import type { ServiceHealth } from "./ServiceHealth.ts"
 import type { ServiceStatus } from "./ServiceStatus.ts"
@@ -25,6 +27,14 @@ const http = process.getBuiltinModule("node:http")
  * @since 0.1.0
  */
 export type Handler = (request: Http.IncomingMessage, response: Http.ServerResponse) => void
+
+/**
+ * Handles one request of the application that wants to leave HTTP, as a WebSocket's does.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type UpgradeHandler = (request: Http.IncomingMessage, socket: Duplex, head: Buffer) => void
 
 /**
  * What a shell is made of. `drainMs` is what a stop is answered with; `port` 0 lets the system choose.
@@ -47,7 +57,7 @@ export interface ShellOptions {
  * **Details**
  *
  * - `dispatch`: tells the lifecycle what happened; late events change nothing.
- * - `mount`: the application's handler, used while the status is `ready`.
+ * - `mount`: the application's handlers, used while the status is `ready`.
  * - `guard`: asked before each request of the application; where the owner is not provably recent, the request waits
  *   until it has renewed, and is refused when it was superseded.
  * - `onStop`: called once, when the first stop is accepted, whoever asked.
@@ -63,7 +73,7 @@ export interface LifecycleShell {
   readonly instanceID: string
   readonly status: () => ServiceStatus
   readonly dispatch: (event: LifecycleEvent) => void
-  readonly mount: (handler: Handler) => void
+  readonly mount: (handler: Handler, upgrade?: UpgradeHandler) => void
   readonly guard: (isRecent: () => boolean, renew: () => Promise<boolean>) => void
   readonly subscribe: (listener: (status: ServiceStatus) => void) => () => void
   readonly onStop: (listener: () => void) => void
@@ -83,15 +93,12 @@ export interface LifecycleShell {
  */
 export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
   let status: ServiceStatus = initial
-  let handler: Handler | undefined
+  let application: { readonly handler: Handler; readonly upgrade: UpgradeHandler | undefined } | undefined
   let isRecent = () => true
   let renew = () => Promise.resolve(true)
   const listeners = new Set<(status: ServiceStatus) => void>()
   const stops = new Set<() => void>()
-  const streams = new Set<Http.ServerResponse>()
-  const answering = new Set<Http.ServerResponse>()
-  const endless = new Set<Http.ServerResponse>()
-  const drains = new Set<() => void>()
+  const answering = makeAnswering()
 
   const health = (): ServiceHealth => ({
     healthy: true,
@@ -100,17 +107,14 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
     instanceID: options.instanceID,
     status
   })
-  const tell = (stream: Http.ServerResponse) => stream.write(`event: status\ndata: ${JSON.stringify(health())}\n\n`)
-
   const perform = {
     Announce: () => {
-      for (const stream of streams) tell(stream)
+      routes.announce()
       for (const listener of listeners) listener(status)
     },
     Stop: () => {
-      for (const stream of streams) stream.end()
-      // an event stream of the application never ends by itself: it would take the whole deadline from the others
-      for (const response of endless) response.destroy()
+      routes.endStreams()
+      answering.endEndless()
       for (const stop of stops) stop()
     }
   }
@@ -121,125 +125,83 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
   }
 
   const server = http.createServer((request, response) => route(request, response))
+  server.on("upgrade", (request, socket, head) => upgrade(request, socket, head))
   const endpoint = await bind(server, options.port)
   const sessions = session.make({ ...options, endpoint })
   const hosts = [endpoint, endpoint.replace("127.0.0.1", "localhost")].flatMap(
     (host) => (host.endsWith(":80") ? [host, host.slice(0, -3)] : [host]) // clients leave the default port out
   )
-
-  const openStream = (response: Http.ServerResponse) => {
-    response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" })
-    tell(response)
-    if (status.type === "stopping") return void response.end()
-    streams.add(response)
-    response.on("close", () => streams.delete(response))
-  }
-
-  const openSession = async (request: Http.IncomingMessage, response: Http.ServerResponse) => {
-    const body = await readJson(request)
-    if (body === "too_large") return refuse(response, "too_large", "The request is too large.")
-    const { clientNonce, instanceID, proof, serverNonce } = body ?? {}
-    if (!Credential.isNonce(clientNonce)) return refuse(response, "bad_request", "A session starts with a nonce.")
-    if (typeof serverNonce === "string" && typeof proof === "string") {
-      const token = sessions.redeem(clientNonce, serverNonce, proof)
-      return token === undefined
-        ? refuse(response, "unauthenticated", "The proof does not hold.")
-        : send(response, 200, { token, health: health() })
-    }
-    return instanceID === options.instanceID
-      ? send(response, 200, sessions.challenge(clientNonce))
-      : refuse(response, "other_instance", "Another instance of the service is running.")
-  }
-
-  const acceptStop = async (request: Http.IncomingMessage, response: Http.ServerResponse) => {
-    const body = await readJson(request)
-    if (body === "too_large") return refuse(response, "too_large", "The request is too large.")
-    const target = body?.["targetVersion"]
-    if (body === undefined || (target !== undefined && typeof target !== "string")) {
-      return refuse(response, "bad_request", "A stop names the instance it is for.")
-    }
-    if (body["instanceID"] !== options.instanceID) {
-      return refuse(response, "other_instance", "Another instance of the service is running.")
-    }
-    send(response, 202, { deadlineMs: options.drainMs })
-    // the answer leaves before the stop takes this loop's time
-    setImmediate(dispatch, { type: "StopAsked", ...(target === undefined ? {} : { targetVersion: target }) })
-  }
-
-  const routeService = (path: string, request: Http.IncomingMessage, response: Http.ServerResponse) => {
-    const method = {
-      "/service/session": "POST",
-      "/service/stop": "POST",
-      "/service/health": "GET",
-      "/service/events": "GET"
-    }[path]
-    if (method !== undefined && method !== request.method) {
-      return refuse(response, "method_not_allowed", `Use ${method}.`)
-    }
-    if (path === "/service/session") return void openSession(request, response)
-    if (!isProved(request)) return refuse(response, "unauthenticated", "Open a session first.")
-    switch (path) {
-      case "/service/health":
-        return send(response, 200, health())
-      case "/service/events":
-        return openStream(response)
-      case "/service/stop":
-        return void acceptStop(request, response)
-      default:
-        return refuse(response, "not_found", "There is no such path under /service/.")
-    }
-  }
-
   const isProved = (request: Http.IncomingMessage): boolean => {
     const token = request.headers[Credential.tokenHeader]
     return typeof token === "string" && sessions.accepts(token)
   }
+  const routes = makeRoutes({ ...options, sessions, health, isProved, dispatch })
 
-  const unavailable = (request: Http.IncomingMessage, response: Http.ServerResponse) => {
+  const unavailable = (request: Http.IncomingMessage): Refused => {
     switch (status.type) {
       case "failed":
         // the application's words are for those who proved that they are this user
         return isProved(request)
-          ? refuse(response, "service_failed", status.message, status.action)
-          : refuse(response, "service_failed", "The service could not start.")
-      case "stopping":
-        return refuse(response, "service_stopping", "The service is stopping.")
-      case "ready": // superseded in this moment: the stop follows
-        return refuse(response, "service_stopping", "The service is stopping.")
+          ? ["service_failed", status.message, status.action]
+          : ["service_failed", "The service could not start."]
       case "starting":
-        return refuse(response, "service_starting", "The service is starting.")
+        return ["service_starting", "The service is starting."]
+      case "stopping":
+      case "ready": // superseded in this moment: the stop follows
+        return ["service_stopping", "The service is stopping."]
     }
   }
 
-  const route = (request: Http.IncomingMessage, response: Http.ServerResponse): void => {
-    if (request.headers.origin !== undefined)
-      return refuse(response, "browser_origin", "Web pages may not use this service.")
-    if (!hosts.includes(request.headers.host ?? ""))
-      return refuse(response, "foreign_host", "This service is not that host.")
-    const path = pathOf(request.url ?? "/")
-    if (isReserved(path)) return routeService(path, request, response)
-    if (status.type !== "ready" || handler === undefined) return unavailable(request, response)
-    if (!isProved(request)) return refuse(response, "unauthenticated", "Open a session first.")
-    if (isRecent()) return answer(handler, request, response)
-    void renew().then((owns) =>
-      owns && status.type === "ready" && handler !== undefined
-        ? answer(handler, request, response)
-        : unavailable(request, response)
-    )
+  /** Who may not come in at all, whatever is asked. */
+  const stranger = ({ headers }: Http.IncomingMessage): Refused | undefined =>
+    headers.origin !== undefined
+      ? ["browser_origin", "Web pages may not use this service."]
+      : hosts.includes(headers.host ?? "")
+        ? undefined
+        : ["foreign_host", "This service is not that host."]
+
+  /** Gives the request to the application, or says why not; where the owner is not provably recent it renews first. */
+  const admit = (
+    request: Http.IncomingMessage,
+    use: (mounted: NonNullable<typeof application>) => void,
+    refused: (why: Refused) => void
+  ): void => {
+    const enter = (owns: boolean) => {
+      if (!owns || status.type !== "ready" || application === undefined) return refused(unavailable(request))
+      forgetToken(request)
+      use(application)
+    }
+    if (status.type !== "ready") return enter(false)
+    if (!isProved(request)) return refused(["unauthenticated", "Open a session first."])
+    if (isRecent()) return enter(true)
+    void renew().then(enter)
   }
 
-  const answer = (handle: Handler, request: Http.IncomingMessage, response: Http.ServerResponse): void => {
-    forgetToken(request)
-    answering.add(response)
-    onEventStream(response, () => endless.add(response))
-    response.on("close", () => {
-      answering.delete(response)
-      endless.delete(response)
-      if (answering.size > 0) return
-      for (const drained of drains) drained()
-      drains.clear()
-    })
-    handle(request, response)
+  const route = (request: Http.IncomingMessage, response: Http.ServerResponse): void => {
+    const refused = (why: Refused) => refuse(response, ...why)
+    const outside = stranger(request)
+    if (outside !== undefined) return refused(outside)
+    const path = pathOf(request.url ?? "/")
+    if (isReserved(path)) return routes.answer(path, request, response)
+    const use = ({ handler }: NonNullable<typeof application>) => {
+      answering.begin(response)
+      handler(request, response)
+    }
+    admit(request, use, refused)
+  }
+
+  const upgrade = (request: Http.IncomingMessage, socket: Duplex, head: Buffer): void => {
+    socket.on("error", () => socket.destroy())
+    const refused = (why: Refused) => refuseUpgrade(socket, ...why)
+    const outside = stranger(request)
+    if (outside !== undefined) return refused(outside)
+    if (isReserved(pathOf(request.url ?? "/"))) return refused(["not_found", "Nothing under /service/ is upgraded."])
+    const use = ({ upgrade: handle }: NonNullable<typeof application>) => {
+      if (handle === undefined) return refused(["not_found", "The application upgrades no connection."])
+      answering.upgraded(socket)
+      handle(request, socket, head)
+    }
+    admit(request, use, refused)
   }
 
   return {
@@ -250,8 +212,8 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
     guard: (...guards) => {
       ;[isRecent, renew] = guards
     },
-    mount: (next) => {
-      handler = next
+    mount: (handler, upgrades) => {
+      application = { handler, upgrade: upgrades }
     },
     subscribe: (listener) => {
       listeners.add(listener)
@@ -261,11 +223,12 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
       if (status.type === "stopping") listener()
       else stops.add(listener)
     },
-    drained: () => (answering.size === 0 ? Promise.resolve() : new Promise((resolve) => drains.add(resolve))),
+    drained: answering.drained,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
         server.closeAllConnections()
+        answering.cut()
       })
   }
 }

@@ -25,6 +25,7 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Application } from "./Application.ts"
 import { BootFailed } from "./BootFailed.ts"
+import { upgrades } from "./internal/upgrades.ts"
 import { couldNotStart, drainMs, open, type Owner, type Unusable } from "./internal/owner.ts"
 import { ServiceInstance } from "./ServiceInstance.ts"
 import type { ServiceSpec } from "./ServiceSpec.ts"
@@ -233,7 +234,8 @@ const boot = (
     const { default: loaded } = yield* Effect.promise(application)
     yield* Effect.sync(() => step("during-boot"))
     const answer = yield* loaded.boot(instanceOf(owner, yield* Ownership))
-    owner.shell.mount(yield* NodeHttpServer.makeHandler(answer, { scope }))
+    const handler = yield* NodeHttpServer.makeHandler(answer, { scope })
+    owner.shell.mount(handler, yield* upgrades(answer, scope))
     owner.shell.dispatch({ type: "Booted" })
   }).pipe(
     Scope.provide(scope),

@@ -1,5 +1,6 @@
 /** Answers of the lifecycle shell, and the small bodies it reads. */
 import type * as Http from "node:http"
+import type { Duplex } from "node:stream"
 import type { RefusalCode } from "../Refusal.ts"
 
 export const statuses: Readonly<Record<RefusalCode, number>> = {
@@ -44,6 +45,25 @@ export const refuse = (response: Http.ServerResponse, code: RefusalCode, message
     ...(code === "service_starting" || code === "service_stopping" ? { "retry-after": "1" } : {}),
     ...(code === "too_large" ? { connection: "close" } : {})
   })
+
+/** The arguments of a refusal. */
+export type Refused = readonly [code: RefusalCode, message: string, action?: string]
+
+/** The same on a connection that asked to leave HTTP: there is no response object to answer with. */
+export const refuseUpgrade = (socket: Duplex, code: RefusalCode, message: string, action?: string): void => {
+  const text = JSON.stringify(action === undefined ? { code, message } : { code, message, action })
+  socket.end(
+    [
+      `HTTP/1.1 ${statuses[code]} Refused`,
+      "connection: close",
+      "content-type: application/json",
+      `content-length: ${Buffer.byteLength(text)}`,
+      `${refusalHeader}: ${code}`,
+      "",
+      text
+    ].join("\r\n")
+  )
+}
 
 /** A small JSON object; `undefined` for anything else. */
 export const readJson = (request: Http.IncomingMessage): Promise<Record<string, unknown> | undefined | "too_large"> =>
