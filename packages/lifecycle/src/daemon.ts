@@ -99,10 +99,13 @@ const leave = (code: number, outcome: StartupOutcome, pipe: StartupPipe | undefi
   return code
 }
 
+/** In a log every line has its time; on a terminal the sentence alone is enough. */
+const stamp = (): string => (process.getBuiltinModule("node:tty").isatty(2) ? "" : `${new Date().toISOString()} `)
+
 /** Not `process.stderr`, whose first use costs a contender that loses 4 ms; a reader that has gone is no failure. */
 const say = (line: string): void => {
   try {
-    process.getBuiltinModule("node:fs").writeSync(2, `${line}\n`)
+    process.getBuiltinModule("node:fs").writeSync(2, `${stamp()}${line}\n`)
   } catch {
     return
   }

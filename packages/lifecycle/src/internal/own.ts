@@ -7,8 +7,10 @@ import type { Application } from "../Application.ts"
 import type { ServiceSpec } from "../ServiceSpec.ts"
 import { servingProbe } from "../ServingProbe.ts"
 import type { StartupOutcome } from "../StartupOutcome.ts"
-import { couldNotStart, open, type Owner } from "./owner.ts"
+import { type LogFile, open as openLog } from "./logFile.ts"
+import { couldNotStart, drainMs, open, type Owner } from "./owner.ts"
 import type { StartupPipe } from "./startupPipe.ts"
+import { armWatchdog } from "./stopWatchdog.ts"
 
 /** Turns of the event loop in which `starting` is answered, before an import blocks the loop (measured: 76 → 48 ms). */
 const turnsBeforeImport = 5
@@ -44,64 +46,77 @@ export const own = async (
   }
   const owner = await open(claimed.claim, { spec, paths })
   if ("type" in owner) return options.leave(exitCodes[owner.kind], owner, pipe)
-  const ended = followProcess(owner, options.foreground)
-  followStatus(owner, pipe)
+  const log = openLog(options.foreground ? undefined : paths.log, instanceID)
+  setInterval(log.check, logCheckMs).unref()
+  const ended = followProcess(owner, options.foreground, log)
+  followStatus(owner, pipe, log)
   for (let turn = 0; turn < turnsBeforeImport; turn++) await new Promise((next) => setImmediate(next))
   try {
     const { run } = await import("./run.ts")
-    await Promise.race([run(lock, claimed.claim, owner, application), ended])
+    await Promise.race([run(lock, claimed.claim, owner, log, application), ended])
   } catch (error) {
     // Effect itself did not load, or the owner's own code failed: before `ready` that is a failed boot, and is shown
-    if (!latch(owner, error)) throw error
+    if (!latch(owner, error, log)) throw error
     await ended
   }
   process.exit(ExitCode.ok)
 }
 
-const followStatus = (owner: Owner, pipe: StartupPipe): void => {
+/** How often the log's size is looked at. */
+const logCheckMs = 1000
+
+const followStatus = (owner: Owner, pipe: StartupPipe, log: LogFile): void => {
   pipe.announce({ type: "starting", registration: owner.registration, token: owner.token })
   owner.shell.subscribe((status) => {
     if (status.type === "starting") return
-    if (status.type === "failed") attempt(owner.noteFailure)
+    if (status.type === "failed") noteFailure(owner, log)
     if (status.type === "ready" || status.type === "failed") pipe.announce(status)
     pipe.close() // nobody waits for more, and a client must not be kept by it
   })
 }
 
 /** What must not keep the rest from happening: the disk may be full. */
-const attempt = (action: () => void): void => {
+const noteFailure = (owner: Owner, log: LogFile): void => {
   try {
-    action()
+    owner.noteFailure()
   } catch (error) {
-    console.error(`${new Date().toISOString()} cannot write the owner's note:`, error)
+    log.write("warn", `cannot write the owner's note: ${wordsOf(error)}`)
   }
 }
 
+const wordsOf = (error: unknown): string =>
+  (error instanceof Error ? (error.stack ?? error.message) : String(error)).replaceAll("\n", "\n  ")
+
 /** Signals and what nobody caught. The promise resolves when a stop was asked for and nobody is left to perform it. */
-const followProcess = (owner: Owner, foreground: boolean): Promise<void> => {
+const followProcess = (owner: Owner, foreground: boolean, log: LogFile): Promise<void> => {
   // in the foreground the service ends with its terminal
   for (const signal of ["SIGTERM", "SIGINT", ...(foreground ? (["SIGHUP"] as const) : [])] as const) {
     process.on(signal, () => owner.shell.dispatch({ type: "StopAsked" }))
   }
   for (const kind of ["uncaughtException", "unhandledRejection"] as const) {
     process.on(kind, (error: unknown) => {
-      console.error(`${new Date().toISOString()} ${kind}:`, error)
+      log.write("error", `${kind}: ${wordsOf(error)}`)
       const status = owner.shell.status().type
       if (status === "ready") process.exit(ExitCode.software) // only a boot latches: the next client gets a fresh one
-      latch(owner, undefined)
+      latch(owner, undefined, log)
     })
   }
   return new Promise((resolve) => {
-    owner.shell.onStop(() => setTimeout(() => void owner.leave({ remove: true }).finally(resolve), stopBoundMs).unref())
+    owner.shell.onStop(() => {
+      armWatchdog(stopBoundMs, `${new Date().toISOString()} the stop took too long: the process is ended`)
+      setTimeout(() => void owner.leave({ remove: true }).finally(resolve), drainMs + patienceMs).unref()
+    })
   })
 }
 
+/** Effect may not have loaded, or hang: past the drain deadline the plain half leaves by itself. */
+const patienceMs = 500
 /** Drain deadline and one second: what is still there then is cut off. */
-const stopBoundMs = 2000
+const stopBoundMs = drainMs + 1000
 
 /** `true` while booting: the failure is kept and shown, and not repeated by the next client. */
-const latch = (owner: Owner, error: unknown): boolean => {
-  if (error !== undefined) console.error(`${new Date().toISOString()} the application could not start:`, error)
+const latch = (owner: Owner, error: unknown, log: LogFile): boolean => {
+  if (error !== undefined) log.write("error", `the application could not start: ${wordsOf(error)}`)
   if (owner.shell.status().type !== "starting") return false
   owner.shell.dispatch({ type: "BootFailed", ...couldNotStart(owner.spec) })
   return true

@@ -5,8 +5,11 @@ import { Ownership } from "@holdfast/lock/Ownership"
 import { ProcessLock } from "@holdfast/lock/ProcessLock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import type { Application } from "../Application.ts"
 import { serve } from "../ManagedService.ts"
+import { loggerOf } from "../ServiceLog.ts"
+import type { LogFile } from "./logFile.ts"
 import type { Owner } from "./owner.ts"
 
 /** Resolves when the service was stopped. The lock is let go by the end of the process, not before. */
@@ -14,11 +17,12 @@ export const run = (
   lock: HeldLock | undefined,
   claim: Claim,
   owner: Owner,
+  log: LogFile,
   application: () => Promise<{ readonly default: Application }>
 ): Promise<void> =>
   Effect.gen(function* () {
     yield* Effect.logInfo(
-      `starting ${owner.spec.app} ${owner.spec.version}, instance ${owner.shell.instanceID}, pid ${process.pid}`
+      `starting ${owner.spec.app} ${owner.spec.version}, instance ${owner.shell.instanceID}, pid ${process.pid}, ${runtime()}, ${descriptors()}`
     )
     const service = yield* serve(owner, application)
     yield* service.stopped
@@ -30,8 +34,22 @@ export const run = (
           lock === undefined
             ? ProcessLock.layerWaiting(owner.paths.lock)
             : ProcessLock.layerAdopted(lock, { release: "process" })
-        )
+        ),
+        Layer.provideMerge(Logger.layer([loggerOf(log)]))
       )
     ),
     Effect.runPromise
   )
+
+const runtime = (): string =>
+  process.versions["bun"] === undefined ? `Node ${process.version}` : `Bun ${process.versions["bun"]}`
+
+/** A service with many connections or watched files may come to this limit, and then it says so nowhere else. */
+const descriptors = (): string => {
+  try {
+    const limits = process.getBuiltinModule("node:fs").readFileSync("/proc/self/limits", "utf8")
+    return `at most ${/^Max open files\s+(\w+)/m.exec(limits)?.[1]} open files`
+  } catch {
+    return "limit of open files unknown"
+  }
+}
