@@ -3,14 +3,13 @@
  *
  * @since 0.1.0
  */
-import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as ExitCode from "@holdfast/lock/ExitCode"
 import { Ownership } from "@holdfast/lock/Ownership"
 import { ProcessLock } from "@holdfast/lock/ProcessLock"
 import { ServiceError } from "@holdfast/lock/ServiceError"
 import { paths } from "@holdfast/lock/ServicePaths"
 import { step } from "@holdfast/lock/step"
-import * as Cause from "effect/Cause"
+import { count, metrics, spans } from "@holdfast/lock/Telemetry"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -24,10 +23,9 @@ import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Application } from "./Application.ts"
-import { BootFailed } from "./BootFailed.ts"
-import { upgrades } from "./internal/upgrades.ts"
-import { couldNotStart, drainMs, open, type Owner, type Unusable } from "./internal/owner.ts"
-import { ServiceInstance } from "./ServiceInstance.ts"
+import type { BootFailed } from "./BootFailed.ts"
+import { attributesOf, boot } from "./internal/boot.ts"
+import { drainMs, open, type Owner, type Unusable } from "./internal/owner.ts"
 import type { ServiceSpec } from "./ServiceSpec.ts"
 import type { ServiceStatus } from "./ServiceStatus.ts"
 
@@ -69,7 +67,11 @@ export class RegistrationFailed extends ServiceError<RegistrationFailed>()(
  * @category models
  * @since 0.1.0
  */
-export type ApplicationModule = () => Promise<{ readonly default: Application }>
+export type ApplicationModule = () => Promise<{
+  readonly default: Application
+  /** Built before the application and closed after it: a tracer, an exporter of metrics, loggers. */
+  readonly observability?: Layer.Layer<never, BootFailed>
+}>
 
 const toError = (unusable: Unusable, spec: ServiceSpec): PortTaken | CredentialUnusable | RegistrationFailed => {
   const { action, kind, message, path } = unusable
@@ -154,6 +156,8 @@ export const serve = Effect.fnUntraced(function* (owner: Owner, application: App
   shell.onStop(() => Deferred.doneUnsafe(stopAsked, Effect.void))
 
   const ownership = yield* Ownership
+  yield* count("elections")
+  let observability = Context.empty()
   let superseded = false
   shell.guard(ownership.isRecent, () => Effect.runPromise(ownership.recent))
   const asserting = yield* assertRegistration(owner, ownership).pipe(Effect.forkIn(scope))
@@ -171,7 +175,9 @@ export const serve = Effect.fnUntraced(function* (owner: Owner, application: App
   const noticeFailure = () => shell.status().type === "failed" && Deferred.doneUnsafe(failed, Effect.void)
   shell.subscribe(noticeFailure)
   const booting = yield* Effect.suspend(() =>
-    shell.status().type === "starting" ? boot(owner, application, applicationScope) : Effect.void
+    shell.status().type === "starting"
+      ? boot(owner, application, applicationScope, (context) => (observability = context))
+      : Effect.void
   ).pipe(Effect.forkIn(scope))
   yield* Effect.sync(noticeFailure)
   yield* Deferred.await(failed).pipe(
@@ -181,12 +187,19 @@ export const serve = Effect.fnUntraced(function* (owner: Owner, application: App
   )
 
   // one deadline for all of it: what hangs is left behind, and the process ends without it
-  const graceful = Effect.gen(function* () {
-    yield* Fiber.interrupt(booting)
-    const drained = yield* Effect.promise(() => shell.drained()).pipe(Effect.timeoutOption(drainMs * requestsShare))
-    if (Option.isNone(drained)) yield* Effect.logWarning("requests in flight were cut off at the deadline")
-    yield* Scope.close(applicationScope, Exit.void)
-  })
+  const graceful = Effect.suspend(() =>
+    Effect.gen(function* () {
+      yield* Fiber.interrupt(booting)
+      const drained = yield* Effect.promise(() => shell.drained()).pipe(Effect.timeoutOption(drainMs * requestsShare))
+      if (Option.isNone(drained)) yield* Effect.logWarning("requests in flight were cut off at the deadline")
+      yield* count("stops", Option.isNone(drained) ? "cut" : "drained")
+    }).pipe(
+      Effect.trackDuration(metrics.stopDuration),
+      Effect.withSpan(spans.stop, { attributes: attributesOf(owner, ownership) }),
+      Effect.provideContext(observability),
+      Effect.andThen(Scope.close(applicationScope, Exit.void)) // an exporter ends with it, and sends what it has
+    )
+  )
   const perform = Effect.gen(function* () {
     yield* Effect.logInfo("stopping")
     yield* Effect.sync(() => step("during-drain"))
@@ -224,51 +237,6 @@ const assertRegistration = (owner: Owner, ownership: Ownership["Service"]): Effe
     Effect.repeat(Schedule.spaced(assertionInterval)),
     Effect.asVoid
   )
-
-const boot = (
-  owner: Owner,
-  application: ApplicationModule,
-  scope: Scope.Closeable
-): Effect.Effect<void, never, Ownership> =>
-  Effect.gen(function* () {
-    const { default: loaded } = yield* Effect.promise(application)
-    yield* Effect.sync(() => step("during-boot"))
-    const answer = yield* loaded.boot(instanceOf(owner, yield* Ownership))
-    const handler = yield* NodeHttpServer.makeHandler(answer, { scope })
-    owner.shell.mount(handler, yield* upgrades(answer, scope))
-    owner.shell.dispatch({ type: "Booted" })
-  }).pipe(
-    Scope.provide(scope),
-    Effect.catchCause((cause) =>
-      Cause.hasInterruptsOnly(cause)
-        ? Effect.void
-        : Effect.gen(function* () {
-            yield* Effect.logError("the application could not start", cause)
-            owner.shell.dispatch({ type: "BootFailed", ...wordsOf(cause, owner.spec) })
-          })
-    )
-  )
-
-/** The application's own words, or a sentence that gives nothing away and says where to look. */
-const wordsOf = (
-  cause: Cause.Cause<BootFailed>,
-  spec: ServiceSpec
-): { readonly message: string; readonly action: string } => {
-  const error = Cause.squash(cause)
-  return error instanceof BootFailed ? { message: error.message, action: error.action } : couldNotStart(spec)
-}
-
-const instanceOf = (owner: Owner, ownership: Ownership["Service"]): ServiceInstance["Service"] =>
-  ServiceInstance.of({
-    get epoch() {
-      return ownership.epoch
-    },
-    spec: owner.spec,
-    paths: owner.paths,
-    instanceID: owner.shell.instanceID,
-    progress: (text) => Effect.sync(() => owner.shell.dispatch({ type: "Progressed", text })),
-    stop: Effect.sync(() => owner.shell.dispatch({ type: "StopAsked" }))
-  })
 
 const statusStream = (owner: Owner): Stream.Stream<ServiceStatus> =>
   Stream.callback<ServiceStatus>((queue) =>

@@ -10,7 +10,7 @@ import { enter, type GateOutcome } from "@holdfast/lock/gate"
 import { InvalidKey, paths as pathsOf, type ServicePaths } from "@holdfast/lock/ServicePaths"
 import { step } from "@holdfast/lock/step"
 import * as StateDirectory from "@holdfast/lock/StateDirectory"
-import type { Application } from "./Application.ts"
+import type { ApplicationModule } from "./ManagedService.ts"
 import { type StartupPipe, startupPipe } from "./internal/startupPipe.ts"
 import type { ServiceSpec } from "./ServiceSpec.ts"
 import { type HandOver, parseHandOver, type StartupOutcome, variable } from "./StartupOutcome.ts"
@@ -38,10 +38,7 @@ import { type HandOver, parseHandOver, type StartupOutcome, variable } from "./S
  * @category constructors
  * @since 0.1.0
  */
-export const runDaemon = async (
-  spec: ServiceSpec,
-  application: () => Promise<{ readonly default: Application }>
-): Promise<number> => {
+export const runDaemon = async (spec: ServiceSpec, application: ApplicationModule): Promise<number> => {
   process.on("SIGHUP", () => undefined) // a service outlives the terminal it was started from
   const found = resolve(spec)
   if (!("paths" in found)) return leave(ExitCode.usage, found, undefined)

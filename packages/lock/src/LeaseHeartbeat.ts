@@ -14,6 +14,7 @@ import { provable } from "./lease.ts"
 import type { ClaimSuperseded, LeaseUnavailable } from "./LeaseError.ts"
 import { type Claim, defaultLease, type LeaseStore } from "./LeaseStore.ts"
 import type { ProcessLock } from "./ProcessLock.ts"
+import { count } from "./Telemetry.ts"
 import * as Wake from "./Wake.ts"
 
 /**
@@ -127,6 +128,7 @@ export const make = (options: {
       Effect.catchTags({
         ClaimSuperseded: (error) =>
           Effect.logError(`claim superseded: ${error.message}`).pipe(
+            Effect.andThen(count("supersessions")),
             Effect.andThen(Deferred.succeed(lost, error)),
             Effect.as("Lost" as Beat)
           ),
@@ -135,7 +137,7 @@ export const make = (options: {
     )
     const later = (reason: string) =>
       Effect.as(Effect.logWarning(`the lease cannot be renewed now: ${reason}`), "Later" as Beat)
-    const beat = turn.withPermit(renew)
+    const beat = turn.withPermit(Effect.tap(renew, (outcome) => count("renewals", outcome.toLowerCase())))
     const isRecent = () =>
       clock.currentTimeMillisUnsafe() - renewed.wall < times.leaseMs &&
       Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n) - renewed.monotonic < times.leaseMs

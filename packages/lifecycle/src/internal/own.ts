@@ -3,7 +3,7 @@ import * as ExitCode from "@holdfast/lock/ExitCode"
 import type { HeldLock } from "@holdfast/lock/gate"
 import { claim } from "@holdfast/lock/lease"
 import type { ServicePaths } from "@holdfast/lock/ServicePaths"
-import type { Application } from "../Application.ts"
+import type { ApplicationModule } from "../ManagedService.ts"
 import type { ServiceSpec } from "../ServiceSpec.ts"
 import { servingProbe } from "../ServingProbe.ts"
 import type { StartupOutcome } from "../StartupOutcome.ts"
@@ -30,7 +30,7 @@ export const own = async (
     readonly paths: ServicePaths
     readonly pipe: StartupPipe
     readonly foreground: boolean
-    readonly application: () => Promise<{ readonly default: Application }>
+    readonly application: ApplicationModule
     readonly leave: (code: number, outcome: StartupOutcome, pipe: StartupPipe) => number
   }
 ): Promise<number> => {

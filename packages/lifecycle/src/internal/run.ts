@@ -6,8 +6,7 @@ import { ProcessLock } from "@holdfast/lock/ProcessLock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
-import type { Application } from "../Application.ts"
-import { serve } from "../ManagedService.ts"
+import { type ApplicationModule, serve } from "../ManagedService.ts"
 import { loggerOf } from "../ServiceLog.ts"
 import type { LogFile } from "./logFile.ts"
 import type { Owner } from "./owner.ts"
@@ -18,7 +17,7 @@ export const run = (
   claim: Claim,
   owner: Owner,
   log: LogFile,
-  application: () => Promise<{ readonly default: Application }>
+  application: ApplicationModule
 ): Promise<void> =>
   Effect.gen(function* () {
     yield* Effect.logInfo(
