@@ -23,7 +23,8 @@ export interface Finding {
 export const withoutEffect: ReadonlyArray<string> = Object.entries({
   "packages/lock/src":
     "ServicePaths gate identity files OwnerNote StateDirectory Problem ExitCode step lease fileSystem probeHello",
-  "packages/lifecycle/src": "ServiceSpec daemon StartupOutcome Credential LifecycleShell ServingProbe",
+  "packages/lifecycle/src":
+    "ServiceSpec daemon StartupOutcome LegacyRegistration Credential LifecycleShell ServingProbe",
   "packages/lifecycle/src/internal":
     "lifecycle secret handshake exchange session registration reply reserved eventStreams answering serviceRoutes stopWatchdog logFile owner own startupPipe",
   "packages/client/src/internal": "look contender decide logEnd"

@@ -6,6 +6,7 @@
  *
  * @since 0.1.0
  */
+import { adapt } from "./LegacyRegistration.ts"
 import type { Registration } from "./Registration.ts"
 import type { ServiceHealth } from "./ServiceHealth.ts"
 
@@ -84,12 +85,16 @@ export const registrationOf = (value: unknown): Registration | undefined => {
 }
 
 /**
- * Decodes a registration file's text; `undefined` for garbage and for other shapes.
+ * Decodes a registration file's text; a legacy one is adapted (`LegacyRegistration`); `undefined` for garbage and for
+ * other shapes.
  *
  * @category guards
  * @since 0.1.0
  */
-export const parseRegistration = (json: string): Registration | undefined => registrationOf(parse(json))
+export const parseRegistration = (json: string): Registration | undefined => {
+  const found = parse(json)
+  return registrationOf(found) ?? adapt(found)
+}
 
 /**
  * The plain guard for the `ServiceHealth` schema.

@@ -137,6 +137,7 @@ describe("what a crash leaves behind", () => {
               list: "[]",
               more: `${good} and more`,
               "with a byte order mark": `\uFEFF${good}`,
+              "of the shape before Holdfast": JSON.stringify({ id: "old", url: "http://127.0.0.1:9", pid: 4_000_000 }),
               huge: " ".repeat(2_000_000)
             }).map(
               ([what, text]) => [`a registration that is ${what}`, () => fs.writeFileSync(registration, text)] as const
