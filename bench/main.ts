@@ -1,8 +1,12 @@
-/** `npm run bench`: the whole slice; `npm run bench -- lock`: the lock and the lease. A number is the slice's runs. */
+/** `npm run bench`: the whole slice; `npm run bench -- lock`: the lock and the lease; `npm run bench -- owner`: the
+ * lifecycle shell. A number is the slice's runs. */
 const [name = "slice"] = process.argv.slice(2)
 if (name === "lock") await import("./lock.ts")
+else if (name === "owner") await import("./owner.ts")
 else if (name === "slice" || /^[1-9]\d*$/.test(name)) await import("./slice.ts")
 else {
-  console.error(`There is no benchmark ${JSON.stringify(name)}; run slice, lock, or a number of runs of the slice.`)
+  console.error(
+    `There is no benchmark ${JSON.stringify(name)}; run slice, lock, owner, or a number of runs of the slice.`
+  )
   process.exitCode = 64
 }

@@ -3,12 +3,12 @@
  * worse than dead (DESIGN §4).
  */
 const body = `
-const { workerData, parentPort } = process.getBuiltinModule("node:worker_threads")
+const { workerData } = process.getBuiltinModule("node:worker_threads")
 const fs = process.getBuiltinModule("node:fs")
 setTimeout(() => {
   try { fs.writeSync(2, workerData.words + "\\n") } catch {}
   process.kill(process.pid, "SIGKILL")
-}, workerData.afterMs)
+}, Math.max(0, Number(workerData.deadline - process.hrtime.bigint()) / 1e6))
 `
 
 /** Starts it. Nothing disarms it but the end of the process, which it does not hold up. */
@@ -17,7 +17,8 @@ export const armWatchdog = (afterMs: number, words: string): void => {
     const { Worker } = process.getBuiltinModule("node:worker_threads")
     const worker = new Worker(body, {
       eval: true,
-      workerData: { afterMs, words },
+      // a moment of the clock both threads read: the thread may take its time to start
+      workerData: { deadline: process.hrtime.bigint() + BigInt(afterMs) * 1_000_000n, words },
       execArgv: [],
       env: {},
       // a small heap: it holds a timer
