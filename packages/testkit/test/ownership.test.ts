@@ -6,7 +6,7 @@ import * as OwnerNote from "@holdfast/lock/OwnerNote"
 import { Ownership } from "@holdfast/lock/Ownership"
 import { ProcessLock } from "@holdfast/lock/ProcessLock"
 import type { Testkit } from "@holdfast/testkit/Testkit"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Schedule } from "effect"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -50,6 +50,30 @@ const threeEnsure = (kit: Testkit["Service"]) =>
   )
 
 describe.concurrent("ownership of a running service", () => {
+  it.live(
+    "a boot of thirty seconds stays observable as starting: a probe every 100 ms never fails",
+    () =>
+      withKit({ bootMs: 30_000 }, (kit) =>
+        Effect.gen(function* () {
+          yield* kit.swarm(1)
+          yield* kit.waitFor("it is starting", (state) => state.status.type === "starting")
+          const answers: Array<string> = []
+          yield* kit.client.state.pipe(
+            Effect.tap(({ status }) => Effect.sync(() => answers.push(status.type))),
+            Effect.repeat({
+              schedule: Schedule.spaced("100 millis"),
+              until: ({ status }) => status.type === "ready"
+            }),
+            Effect.timeout("45 seconds")
+          )
+          assert.deepStrictEqual([...new Set(answers)], ["starting", "ready"])
+          assert.isAbove(answers.length, 100)
+          assert.lengthOf(boots(kit), 1)
+        })
+      ),
+    90_000
+  )
+
   it.live("each owner has the next epoch, and a stopped one gives its claim up", () =>
     withKit({}, (kit) =>
       Effect.gen(function* () {
