@@ -11,7 +11,18 @@ import * as net from "node:net"
 import { Discovery } from "../src/Discovery.ts"
 import { ask, attach, health } from "@holdfast/lifecycle/Credential"
 import { exchange } from "@holdfast/lifecycle/Credential"
-import { carriesSecret, key, registration, respond, secretIn, session, spec, stranger, temporary } from "./support.ts"
+import {
+  addressOf,
+  carriesSecret,
+  key,
+  registration,
+  respond,
+  secretIn,
+  session,
+  spec,
+  stranger,
+  temporary
+} from "./support.ts"
 
 /** Writes as fast as the peer reads, for ever. */
 const pour = (socket: net.Socket, chunk: string) => {
@@ -291,7 +302,7 @@ describe("one exchange", () => {
             return "rejected"
           }
         })
-      const here = { ...session, port: other.port }
+      const here = { ...session, address: addressOf(other.port) }
       assert.strictEqual(
         yield* settled(() => ask({ ...here, token: "a\r\nb" }, { method: "GET", path: "/" })),
         "outcome",
@@ -303,7 +314,7 @@ describe("one exchange", () => {
         "a path that is none"
       )
       assert.strictEqual(
-        yield* settled(() => ask({ ...here, port: 99_999 }, { method: "GET", path: "/" })),
+        yield* settled(() => ask({ ...here, address: addressOf(99_999) }, { method: "GET", path: "/" })),
         "outcome",
         "a port that is none"
       )
@@ -317,7 +328,7 @@ describe("one exchange", () => {
       )
       const before = performance.now()
       const found = yield* Effect.promise(() =>
-        exchange({ host: "127.0.0.1", port: other.port, method: "GET", path: "/", timeoutMs: 200 })
+        exchange({ address: addressOf(other.port), method: "GET", path: "/", timeoutMs: 200 })
       )
       assert.deepStrictEqual(found, { _tag: "Silent" })
       assert.isBelow(performance.now() - before, 600)
@@ -336,7 +347,7 @@ describe("one exchange", () => {
           socket.once("data", () => socket.write(respond(JSON.stringify("x".repeat(size - 2)))))
         })
         const found = yield* Effect.promise(() =>
-          exchange({ host: "127.0.0.1", port: other.port, method: "GET", path: "/", timeoutMs: 2000 })
+          exchange({ address: addressOf(other.port), method: "GET", path: "/", timeoutMs: 2000 })
         )
         assert.strictEqual(found._tag, tag, `${size} bytes`)
         yield* Effect.promise(async () => {
@@ -385,7 +396,11 @@ describe("a look at the service", () => {
       yield* Effect.gen(function* () {
         const discovery = yield* Discovery
         assert.deepInclude(yield* discovery.look, { _tag: "Unreachable", owner: "dead" })
-        const known = { ...session, registration: { ...registration, pid: dead.pid, url: other.url }, port: other.port }
+        const known = {
+          ...session,
+          registration: { ...registration, pid: dead.pid, url: other.url },
+          address: addressOf(other.port)
+        }
         yield* discovery.adopt(known) // also with a session from before
         assert.deepInclude(yield* discovery.look, { _tag: "Unreachable", owner: "dead" })
       }).pipe(Effect.provide(Discovery.layer(paths)))

@@ -49,7 +49,9 @@ export const note: OwnerNote = {
   startedAt: 0
 }
 
-export const session: Session = { registration, host: "127.0.0.1", port: 4000, token: "token" }
+/** A port of this machine, as an address. */
+export const addressOf = (port: number) => ({ host: "127.0.0.1", port, endpoint: `127.0.0.1:${port}` })
+export const session: Session = { registration, address: addressOf(4000), token: "token" }
 
 export const healthOf = (status: ServiceStatus, version = "1.0.0"): ServiceHealth => ({
   healthy: true,

@@ -8,6 +8,7 @@
 import type * as Http from "node:http"
 import * as Credential from "./Credential.ts"
 import { onEventStream } from "./internal/eventStreams.ts"
+import { listen } from "./internal/listen.ts"
 import { initial, type LifecycleEvent, reduce } from "./internal/lifecycle.ts"
 import { readJson, refuse, send } from "./internal/reply.ts"
 import { isReserved, pathOf } from "./internal/reserved.ts"
@@ -27,7 +28,8 @@ const http = process.getBuiltinModule("node:http")
 export type Handler = (request: Http.IncomingMessage, response: Http.ServerResponse) => void
 
 /**
- * What a shell is made of. `drainMs` is what a stop is answered with; `port` 0 lets the system choose.
+ * What a shell is made of. `drainMs` is what a stop is answered with; `port` 0, the default, lets the system
+ * choose; with `socketPath` it is a Unix socket instead.
  *
  * @category models
  * @since 0.1.0
@@ -37,7 +39,8 @@ export interface ShellOptions {
   readonly instanceID: string
   readonly secret: Credential.Secret
   readonly token: string
-  readonly port: number
+  readonly port?: number
+  readonly socketPath?: string
   readonly drainMs: number
 }
 
@@ -53,6 +56,7 @@ export interface ShellOptions {
  * - `onStop`: called once, when the first stop is accepted, whoever asked.
  * - `subscribe`: each new status from now on.
  * - `drained`: no request of the application is being answered any more.
+ * - `reassert`: binds again a socket whose file was removed; `true` when it had to.
  * - `close`: unbinds and cuts what is still connected.
  *
  * @category models
@@ -68,11 +72,12 @@ export interface LifecycleShell {
   readonly subscribe: (listener: (status: ServiceStatus) => void) => () => void
   readonly onStop: (listener: () => void) => void
   readonly drained: () => Promise<void>
+  readonly reassert: () => boolean
   readonly close: () => Promise<void>
 }
 
 /**
- * Binds the shell on 127.0.0.1. Rejects with the system's error; then nothing is bound.
+ * Binds the shell on 127.0.0.1, or on a Unix socket. Rejects with the system's error; then nothing is bound.
  *
  * **Details** Answers `GET /service/health`, `GET /service/events`, `POST /service/session` and `POST /service/stop`;
  * `/service/*` never reaches the application. Everything else gets an immediate 503 until the application is ready.
@@ -121,11 +126,8 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
   }
 
   const server = http.createServer((request, response) => route(request, response))
-  const endpoint = await bind(server, options.port)
+  const { endpoint, hosts, reassert, url } = await listen(server, options)
   const sessions = session.make({ ...options, endpoint })
-  const hosts = [endpoint, endpoint.replace("127.0.0.1", "localhost")].flatMap(
-    (host) => (host.endsWith(":80") ? [host, host.slice(0, -3)] : [host]) // clients leave the default port out
-  )
 
   const openStream = (response: Http.ServerResponse) => {
     response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" })
@@ -243,7 +245,7 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
   }
 
   return {
-    url: `http://${endpoint}`,
+    url,
     instanceID: options.instanceID,
     status: () => status,
     dispatch,
@@ -262,6 +264,7 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
       else stops.add(listener)
     },
     drained: () => (answering.size === 0 ? Promise.resolve() : new Promise((resolve) => drains.add(resolve))),
+    reassert,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
@@ -279,14 +282,3 @@ const forgetToken = (request: Http.IncomingMessage): void => {
     if (rawHeaders[index]!.toLowerCase() === Credential.tokenHeader) rawHeaders.splice(index, 2)
   }
 }
-
-/** Binds and answers `host:port`. */
-const bind = (server: Http.Server, port: number): Promise<string> =>
-  new Promise((resolve, reject) => {
-    server.once("error", reject)
-    server.listen({ host: "127.0.0.1", port, exclusive: true }, () => {
-      server.off("error", reject)
-      const address = server.address()
-      resolve(`127.0.0.1:${typeof address === "object" && address !== null ? address.port : port}`)
-    })
-  })

@@ -25,7 +25,7 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Application } from "./Application.ts"
 import { BootFailed } from "./BootFailed.ts"
-import { couldNotStart, drainMs, open, type Owner, type Unusable } from "./internal/owner.ts"
+import { couldNotStart, drainMs, open, type Owner, portOf, type Unusable } from "./internal/owner.ts"
 import { ServiceInstance } from "./ServiceInstance.ts"
 import type { ServiceSpec } from "./ServiceSpec.ts"
 import type { ServiceStatus } from "./ServiceStatus.ts"
@@ -74,7 +74,7 @@ const toError = (unusable: Unusable, spec: ServiceSpec): PortTaken | CredentialU
   const { action, kind, message, path } = unusable
   switch (kind) {
     case "port":
-      return new PortTaken({ port: spec.listen?.port ?? 0, message, action })
+      return new PortTaken({ port: portOf(spec), message, action })
     case "credential":
       return new CredentialUnusable({ path, message, action })
     default:

@@ -1,5 +1,5 @@
 /** Following a service: its status as it changes, and an application's own events with a snapshot on each instance. */
-import { tokenHeader } from "@holdfast/lifecycle/Credential"
+import { dialOf, tokenHeader } from "@holdfast/lifecycle/Credential"
 import { healthOf } from "@holdfast/lifecycle/StartupOutcome"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -84,8 +84,7 @@ const events = (
         const end = () => Queue.endUnsafe(queue)
         const request = http.get(
           {
-            host: session.host,
-            port: session.port,
+            ...dialOf(session.address),
             path: "/service/events",
             agent: false,
             headers: { [tokenHeader]: session.token }
