@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as childProcess from "node:child_process"
 import * as fs from "node:fs"
 import * as net from "node:net"
+import * as os from "node:os"
 import { Discovery } from "../src/Discovery.ts"
 import { ask, attach, health } from "@holdfast/lifecycle/Credential"
 import { exchange } from "@holdfast/lifecycle/Credential"
@@ -23,6 +24,8 @@ import {
   stranger,
   temporary
 } from "./support.ts"
+
+const hasIPv6 = Object.values(os.networkInterfaces()).some((list) => list?.some(({ address }) => address === "::1"))
 
 /** Writes as fast as the peer reads, for ever. */
 const pour = (socket: net.Socket, chunk: string) => {
@@ -200,6 +203,64 @@ describe("a stranger on the service's port holds nobody up and learns nothing", 
         )
       }
       assert.strictEqual(other.connections(), 0)
+    })
+  )
+
+  it.live.skipIf(!hasIPv6)("whoever listens on [::1] is never dialled, nor by the name of localhost", () =>
+    Effect.gen(function* () {
+      const secret = secretIn(yield* temporary)
+      const other = yield* stranger((socket) => socket.destroy(), { host: "::1", port: 0 })
+      for (const host of ["[::1]", "localhost", "[::ffff:127.0.0.1]", "[::]"]) {
+        const url = `http://${host}:${other.port}`
+        assert.deepStrictEqual(yield* Effect.promise(() => attach({ ...registration, url }, secret)), {
+          _tag: "Unreachable",
+          why: `${url} is not a loopback address`,
+          silent: false
+        })
+      }
+      assert.strictEqual(other.connections(), 0)
+    })
+  )
+
+  it.live("a socket outside the state directory is never dialled, also not through a link in it", () =>
+    Effect.gen(function* () {
+      const [directory, elsewhere] = [yield* temporary, yield* temporary]
+      const secret = secretIn(directory)
+      const other = yield* stranger((socket) => socket.destroy(), { path: `${elsewhere}/service.01234567.sock` })
+      fs.symlinkSync(elsewhere, `${directory}/link`)
+      for (const [url, from] of [
+        [other.url, directory],
+        [`unix:${directory}/link/service.01234567.sock`, directory],
+        [`unix:${directory}/../${elsewhere.split("/").at(-1)}/service.01234567.sock`, directory],
+        [other.url, undefined],
+        [other.url, `${directory}/absent`]
+      ] as const) {
+        const options = from === undefined ? {} : { directory: from }
+        assert.deepStrictEqual(yield* Effect.promise(() => attach({ ...registration, url }, secret, options)), {
+          _tag: "Unreachable",
+          why: "that is no socket in its state directory",
+          silent: false
+        })
+      }
+      assert.strictEqual(other.connections(), 0)
+    })
+  )
+
+  it.live("a socket that is gone, or on which nobody listens, is told at once; a stranger there learns nothing", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporary
+      const secret = secretIn(directory)
+      const file = `${directory}/service.01234567.sock`
+      const attempt = Effect.promise(() => attach({ ...registration, url: `unix:${file}` }, secret, { directory }))
+      const nobody = { _tag: "Unreachable", why: "nobody listens there", silent: false } as const
+      assert.deepInclude(yield* attempt, nobody)
+      fs.writeFileSync(file, "")
+      assert.deepInclude(yield* attempt, nobody)
+      fs.rmSync(file)
+      const other = yield* stranger((socket) => socket.once("data", () => socket.write(respond("{}"))), { path: file })
+      assert.deepInclude(yield* attempt, { _tag: "Unreachable", why: "another program listens there" })
+      assert.isFalse(carriesSecret(other.received()))
+      assert.notInclude(other.received().toLowerCase(), Credential.tokenHeader)
     })
   )
 

@@ -105,7 +105,10 @@ const events = (
     Stream.runForEach((line) => {
       const health = line.startsWith("data: ") ? healthOf(parse(line.slice(6))) : undefined
       if (health === undefined) return Effect.void
-      return set(() => stateOf({ ...found, health }))
+      // its last words may come late: whom another look has found gone, or followed by another, they do not bring back
+      return set((before) =>
+        before.registration?.instanceID === health.instanceID ? stateOf({ ...found, health }) : before
+      )
     })
   )
 
