@@ -12,7 +12,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { type CredentialRejected, type DirectoryUnusable, fromProblem } from "./ClientError.ts"
-import { type Attached, attach, health, type Session } from "@holdfast/lifecycle/Credential"
+import { addressIn, type Attached, attach, health, type Session } from "@holdfast/lifecycle/Credential"
 import { type Found, stateOf } from "./internal/decide.ts"
 import { type Look, look } from "./internal/look.ts"
 import type { ServiceState } from "./ServiceState.ts"
@@ -25,7 +25,7 @@ import type { ServiceState } from "./ServiceState.ts"
  * - `look`: reads the registration afresh, proves both sides where no session is known, and asks for health. Bounded:
  *   two seconds for each round. It starts nothing and changes nothing.
  * - `state`: the same as a `ServiceState`.
- * - `adopt`: a session that the startup pipe brought, which then needs no handshake.
+ * - `adopt`: the token that the startup pipe brought, which then needs no handshake.
  * - `session`: the session already there with the instance that is registered now; it dials nobody.
  *
  * @category services
@@ -36,7 +36,7 @@ export class Discovery extends Context.Service<
   {
     readonly look: Effect.Effect<Found, CredentialRejected | DirectoryUnusable>
     readonly state: Effect.Effect<ServiceState, CredentialRejected | DirectoryUnusable>
-    readonly adopt: (session: Session) => Effect.Effect<void>
+    readonly adopt: (brought: Pick<Session, "registration" | "token">) => Effect.Effect<void>
     readonly session: Effect.Effect<Session | undefined>
   }
 >()("@holdfast/client/Discovery") {
@@ -62,7 +62,7 @@ const make = (paths: ServicePaths): Discovery["Service"] => {
       if (answer._tag !== "Expired") return answer
     }
     if (secret === undefined) return { _tag: "Unreachable", why: "its secret is missing", silent: false }
-    const attached = await attach(registration, secret)
+    const attached = await attach(registration, secret, { directory: paths.directory })
     if (attached._tag === "Attached") known = attached.session
     return attached
   }
@@ -87,7 +87,11 @@ const make = (paths: ServicePaths): Discovery["Service"] => {
   return Discovery.of({
     look: find,
     state: Effect.map(find, stateOf),
-    adopt: (session) => Effect.sync(() => void (known = session)),
+    adopt: ({ registration, token }) =>
+      Effect.sync(() => {
+        const address = addressIn(paths.directory, registration.url)
+        if (address !== undefined) known = { registration, address, token }
+      }),
     session: Effect.sync(() => {
       if (known !== undefined && isDead(paths, known.registration.instanceID)) known = undefined
       const reading = files.read(paths.registration)

@@ -58,8 +58,11 @@ const codeOf = (cause: unknown): string | undefined => {
 }
 
 /** @internal */
-export const neverConnected = (cause: unknown): boolean =>
-  (cause as { readonly code?: unknown } | undefined)?.code === "ECONNREFUSED"
+export const neverConnected = (cause: unknown): boolean => {
+  const code = (cause as { readonly code?: unknown } | undefined)?.code
+  // of a Unix socket: it is gone, or its queue is full
+  return code === "ECONNREFUSED" || code === "ENOENT" || code === "EAGAIN"
+}
 
 /** @internal */
 export const Idempotent = Context.Reference<boolean | undefined>("@holdfast/client/Idempotent", {

@@ -18,7 +18,7 @@ import type * as net from "node:net"
 import type { Session } from "@holdfast/lifecycle/Credential"
 import { type Endpoint, lost, make, type ServiceHttp } from "../src/internal/http.ts"
 import { idempotent, isLost } from "../src/Transport.ts"
-import { registration } from "./support.ts"
+import { addressOf, registration } from "./support.ts"
 
 interface Seen {
   readonly method: string
@@ -53,11 +53,10 @@ const owner = (name: string, ...script: ReadonlyArray<Step>) =>
     const { port } = server.address() as net.AddressInfo
     const session: Session = {
       registration: { ...registration, instanceID: name, url: `http://127.0.0.1:${port}` },
-      host: "127.0.0.1",
-      port,
+      address: addressOf(port),
       token: `token of ${name}`
     }
-    return { seen, session }
+    return { port, seen, session }
   })
 
 const answer =
@@ -95,7 +94,7 @@ const live = <A, E>(name: string, body: () => Effect.Effect<A, E, HttpClient.Htt
   it.live(name, () => body().pipe(Effect.provide(NodeHttpClient.layerNodeHttp)))
 
 const text = (effect: ReturnType<ServiceHttp["execute"]>) => Effect.flatMap(effect, (response) => response.text)
-const nobody: Session = { registration, host: "127.0.0.1", port: 1, token: "t" }
+const nobody: Session = { registration, address: addressOf(1), token: "t" }
 
 describe("a request to the service", () => {
   live("goes to the address it has, with the token, and looks for no other", () =>
@@ -140,9 +139,9 @@ describe("a request to the service", () => {
       const [one, other] = [yield* owner("one", answer("hello")), yield* owner("other", answer("other"))]
       const { http } = yield* client(one.session, one.session)
       for (const url of [
-        `http://127.0.0.1:${other.session.port}/x`,
-        `//127.0.0.1:${other.session.port}/x`,
-        `@127.0.0.1:${other.session.port}/x`,
+        `http://127.0.0.1:${other.port}/x`,
+        `//127.0.0.1:${other.port}/x`,
+        `@127.0.0.1:${other.port}/x`,
         `.evil.example/x`
       ]) {
         yield* Effect.exit(http.get(url).pipe(Effect.timeout("2 seconds")))

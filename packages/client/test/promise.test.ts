@@ -20,7 +20,7 @@ import * as http from "../src/internal/http.ts"
 import { fromEffect, type PromiseServiceClient, type ServiceEvent } from "../src/promise.ts"
 import { ServiceClient } from "../src/ServiceClient.ts"
 import { missing } from "../src/ServiceState.ts"
-import { registration, spec, temporary, until } from "./support.ts"
+import { addressOf, registration, spec, temporary, until } from "./support.ts"
 
 const unhandled: Array<unknown> = []
 const note = (reason: unknown) => void unhandled.push(reason)
@@ -252,7 +252,7 @@ const over = (listener: nodeHttp.RequestListener) =>
       () => Effect.callback<void>((resume) => (server.close(() => resume(Effect.void)), server.closeAllConnections()))
     )
     const { port } = server.address() as net.AddressInfo
-    const session = Effect.succeed({ registration, host: "127.0.0.1", port, token: "t" })
+    const session = Effect.succeed({ registration, address: addressOf(port), token: "t" })
     const base = Context.get(yield* Layer.build(NodeHttpClient.layerNodeHttp), HttpClient.HttpClient)
     const service = yield* Effect.map(Layer.build(ServiceClient.layerInProcess(spec, application)), (context) =>
       Context.get(context, ServiceClient)

@@ -8,10 +8,24 @@ import * as Effect from "effect/Effect"
 import * as childProcess from "node:child_process"
 import * as fs from "node:fs"
 import * as net from "node:net"
+import * as os from "node:os"
 import { Discovery } from "../src/Discovery.ts"
 import { ask, attach, health } from "@holdfast/lifecycle/Credential"
 import { exchange } from "@holdfast/lifecycle/Credential"
-import { carriesSecret, key, registration, respond, secretIn, session, spec, stranger, temporary } from "./support.ts"
+import {
+  addressOf,
+  carriesSecret,
+  key,
+  registration,
+  respond,
+  secretIn,
+  session,
+  spec,
+  stranger,
+  temporary
+} from "./support.ts"
+
+const hasIPv6 = Object.values(os.networkInterfaces()).some((list) => list?.some(({ address }) => address === "::1"))
 
 /** Writes as fast as the peer reads, for ever. */
 const pour = (socket: net.Socket, chunk: string) => {
@@ -192,6 +206,64 @@ describe("a stranger on the service's port holds nobody up and learns nothing", 
     })
   )
 
+  it.live.skipIf(!hasIPv6)("whoever listens on [::1] is never dialled, nor by the name of localhost", () =>
+    Effect.gen(function* () {
+      const secret = secretIn(yield* temporary)
+      const other = yield* stranger((socket) => socket.destroy(), { host: "::1", port: 0 })
+      for (const host of ["[::1]", "localhost", "[::ffff:127.0.0.1]", "[::]"]) {
+        const url = `http://${host}:${other.port}`
+        assert.deepStrictEqual(yield* Effect.promise(() => attach({ ...registration, url }, secret)), {
+          _tag: "Unreachable",
+          why: `${url} is not a loopback address`,
+          silent: false
+        })
+      }
+      assert.strictEqual(other.connections(), 0)
+    })
+  )
+
+  it.live("a socket outside the state directory is never dialled, also not through a link in it", () =>
+    Effect.gen(function* () {
+      const [directory, elsewhere] = [yield* temporary, yield* temporary]
+      const secret = secretIn(directory)
+      const other = yield* stranger((socket) => socket.destroy(), { path: `${elsewhere}/service.01234567.sock` })
+      fs.symlinkSync(elsewhere, `${directory}/link`)
+      for (const [url, from] of [
+        [other.url, directory],
+        [`unix:${directory}/link/service.01234567.sock`, directory],
+        [`unix:${directory}/../${elsewhere.split("/").at(-1)}/service.01234567.sock`, directory],
+        [other.url, undefined],
+        [other.url, `${directory}/absent`]
+      ] as const) {
+        const options = from === undefined ? {} : { directory: from }
+        assert.deepStrictEqual(yield* Effect.promise(() => attach({ ...registration, url }, secret, options)), {
+          _tag: "Unreachable",
+          why: "that is no socket in its state directory",
+          silent: false
+        })
+      }
+      assert.strictEqual(other.connections(), 0)
+    })
+  )
+
+  it.live("a socket that is gone, or on which nobody listens, is told at once; a stranger there learns nothing", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporary
+      const secret = secretIn(directory)
+      const file = `${directory}/service.01234567.sock`
+      const attempt = Effect.promise(() => attach({ ...registration, url: `unix:${file}` }, secret, { directory }))
+      const nobody = { _tag: "Unreachable", why: "nobody listens there", silent: false } as const
+      assert.deepInclude(yield* attempt, nobody)
+      fs.writeFileSync(file, "")
+      assert.deepInclude(yield* attempt, nobody)
+      fs.rmSync(file)
+      const other = yield* stranger((socket) => socket.once("data", () => socket.write(respond("{}"))), { path: file })
+      assert.deepInclude(yield* attempt, { _tag: "Unreachable", why: "another program listens there" })
+      assert.isFalse(carriesSecret(other.received()))
+      assert.notInclude(other.received().toLowerCase(), Credential.tokenHeader)
+    })
+  )
+
   it.live("nobody there is told at once", () =>
     Effect.gen(function* () {
       const secret = secretIn(yield* temporary)
@@ -291,7 +363,7 @@ describe("one exchange", () => {
             return "rejected"
           }
         })
-      const here = { ...session, port: other.port }
+      const here = { ...session, address: addressOf(other.port) }
       assert.strictEqual(
         yield* settled(() => ask({ ...here, token: "a\r\nb" }, { method: "GET", path: "/" })),
         "outcome",
@@ -303,7 +375,7 @@ describe("one exchange", () => {
         "a path that is none"
       )
       assert.strictEqual(
-        yield* settled(() => ask({ ...here, port: 99_999 }, { method: "GET", path: "/" })),
+        yield* settled(() => ask({ ...here, address: addressOf(99_999) }, { method: "GET", path: "/" })),
         "outcome",
         "a port that is none"
       )
@@ -317,7 +389,7 @@ describe("one exchange", () => {
       )
       const before = performance.now()
       const found = yield* Effect.promise(() =>
-        exchange({ host: "127.0.0.1", port: other.port, method: "GET", path: "/", timeoutMs: 200 })
+        exchange({ address: addressOf(other.port), method: "GET", path: "/", timeoutMs: 200 })
       )
       assert.deepStrictEqual(found, { _tag: "Silent" })
       assert.isBelow(performance.now() - before, 600)
@@ -336,7 +408,7 @@ describe("one exchange", () => {
           socket.once("data", () => socket.write(respond(JSON.stringify("x".repeat(size - 2)))))
         })
         const found = yield* Effect.promise(() =>
-          exchange({ host: "127.0.0.1", port: other.port, method: "GET", path: "/", timeoutMs: 2000 })
+          exchange({ address: addressOf(other.port), method: "GET", path: "/", timeoutMs: 2000 })
         )
         assert.strictEqual(found._tag, tag, `${size} bytes`)
         yield* Effect.promise(async () => {
@@ -385,7 +457,11 @@ describe("a look at the service", () => {
       yield* Effect.gen(function* () {
         const discovery = yield* Discovery
         assert.deepInclude(yield* discovery.look, { _tag: "Unreachable", owner: "dead" })
-        const known = { ...session, registration: { ...registration, pid: dead.pid, url: other.url }, port: other.port }
+        const known = {
+          ...session,
+          registration: { ...registration, pid: dead.pid, url: other.url },
+          address: addressOf(other.port)
+        }
         yield* discovery.adopt(known) // also with a session from before
         assert.deepInclude(yield* discovery.look, { _tag: "Unreachable", owner: "dead" })
       }).pipe(Effect.provide(Discovery.layer(paths)))

@@ -49,7 +49,9 @@ export const note: OwnerNote = {
   startedAt: 0
 }
 
-export const session: Session = { registration, host: "127.0.0.1", port: 4000, token: "token" }
+/** A port of this machine, as an address. */
+export const addressOf = (port: number) => ({ host: "127.0.0.1", port, endpoint: `127.0.0.1:${port}` })
+export const session: Session = { registration, address: addressOf(4000), token: "token" }
 
 export const healthOf = (status: ServiceStatus, version = "1.0.0"): ServiceHealth => ({
   healthy: true,
@@ -100,10 +102,10 @@ export interface Stranger {
   readonly connections: () => number
 }
 
-/** Whoever listens on a port and is not the service. */
+/** Whoever listens on a port, or a socket, and is not the service. */
 export const stranger = (
   behave: (socket: net.Socket, received: () => string) => void,
-  at = 0
+  at: number | { readonly host: string; readonly port: number } | { readonly path: string } = 0
 ): Effect.Effect<Stranger, never, Scope.Scope> =>
   Effect.gen(function* () {
     const sockets = new Set<net.Socket>()
@@ -122,15 +124,20 @@ export const stranger = (
       behave(socket, () => own)
     })
     yield* Effect.acquireRelease(
-      Effect.callback<void>((resume) => void server.listen(at, "127.0.0.1", () => resume(Effect.void))),
+      Effect.callback<void>(
+        (resume) =>
+          void server.listen(typeof at === "number" ? { port: at, host: "127.0.0.1" } : at, () => resume(Effect.void))
+      ),
       () =>
         Effect.callback<void>((resume) => {
           server.close(() => resume(Effect.void))
           for (const socket of sockets) socket.destroy()
         })
     )
-    const { port } = server.address() as net.AddressInfo
-    return { port, url: `http://127.0.0.1:${port}`, received: () => received, connections: () => connections }
+    const bound = server.address() as net.AddressInfo | string
+    const port = typeof bound === "string" ? 0 : bound.port
+    const url = typeof bound === "string" ? `unix:${bound}` : `http://127.0.0.1:${port}`
+    return { port, url, received: () => received, connections: () => connections }
   })
 
 export const respond = (body: string, head = "HTTP/1.1 200 OK"): string =>

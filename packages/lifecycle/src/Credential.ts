@@ -8,6 +8,7 @@
  *
  * @since 0.1.0
  */
+export * from "./internal/address.ts"
 export * from "./internal/exchange.ts"
 export * from "./internal/handshake.ts"
 export * from "./internal/secret.ts"

@@ -9,6 +9,7 @@ import type * as Http from "node:http"
 import * as Credential from "./Credential.ts"
 import type { Duplex } from "node:stream"
 import { make as makeAnswering } from "./internal/answering.ts"
+import { listen } from "./internal/listen.ts"
 import { initial, type LifecycleEvent, reduce } from "./internal/lifecycle.ts"
 import { type Refused, refuse, refuseUpgrade } from "./internal/reply.ts"
 import { isReserved, pathOf } from "./internal/reserved.ts"
@@ -37,7 +38,8 @@ export type Handler = (request: Http.IncomingMessage, response: Http.ServerRespo
 export type UpgradeHandler = (request: Http.IncomingMessage, socket: Duplex, head: Buffer) => void
 
 /**
- * What a shell is made of. `drainMs` is what a stop is answered with; `port` 0 lets the system choose.
+ * What a shell is made of. `drainMs` is what a stop is answered with; `port` 0, the default, lets the system
+ * choose; with `socketPath` it is a Unix socket instead.
  *
  * @category models
  * @since 0.1.0
@@ -47,7 +49,8 @@ export interface ShellOptions {
   readonly instanceID: string
   readonly secret: Credential.Secret
   readonly token: string
-  readonly port: number
+  readonly port?: number
+  readonly socketPath?: string
   readonly drainMs: number
 }
 
@@ -63,6 +66,7 @@ export interface ShellOptions {
  * - `onStop`: called once, when the first stop is accepted, whoever asked.
  * - `subscribe`: each new status from now on.
  * - `drained`: no request of the application is being answered any more.
+ * - `reassert`: binds again a socket whose file was removed; `true` when it had to.
  * - `close`: unbinds and cuts what is still connected.
  *
  * @category models
@@ -78,11 +82,12 @@ export interface LifecycleShell {
   readonly subscribe: (listener: (status: ServiceStatus) => void) => () => void
   readonly onStop: (listener: () => void) => void
   readonly drained: () => Promise<void>
+  readonly reassert: () => boolean
   readonly close: () => Promise<void>
 }
 
 /**
- * Binds the shell on 127.0.0.1. Rejects with the system's error; then nothing is bound.
+ * Binds the shell on 127.0.0.1, or on a Unix socket. Rejects with the system's error; then nothing is bound.
  *
  * **Details** Answers `GET /service/health`, `GET /service/events`, `POST /service/session` and `POST /service/stop`;
  * `/service/*` never reaches the application. Everything else gets an immediate 503 until the application is ready.
@@ -126,11 +131,8 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
 
   const server = http.createServer((request, response) => route(request, response))
   server.on("upgrade", (request, socket, head) => upgrade(request, socket, head))
-  const endpoint = await bind(server, options.port)
+  const { endpoint, hosts, reassert, url } = await listen(server, options)
   const sessions = session.make({ ...options, endpoint })
-  const hosts = [endpoint, endpoint.replace("127.0.0.1", "localhost")].flatMap(
-    (host) => (host.endsWith(":80") ? [host, host.slice(0, -3)] : [host]) // clients leave the default port out
-  )
   const isProved = (request: Http.IncomingMessage): boolean => {
     const token = request.headers[Credential.tokenHeader]
     return typeof token === "string" && sessions.accepts(token)
@@ -205,7 +207,7 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
   }
 
   return {
-    url: `http://${endpoint}`,
+    url,
     instanceID: options.instanceID,
     status: () => status,
     dispatch,
@@ -224,6 +226,7 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
       else stops.add(listener)
     },
     drained: answering.drained,
+    reassert,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
@@ -242,14 +245,3 @@ const forgetToken = (request: Http.IncomingMessage): void => {
     if (rawHeaders[index]!.toLowerCase() === Credential.tokenHeader) rawHeaders.splice(index, 2)
   }
 }
-
-/** Binds and answers `host:port`. */
-const bind = (server: Http.Server, port: number): Promise<string> =>
-  new Promise((resolve, reject) => {
-    server.once("error", reject)
-    server.listen({ host: "127.0.0.1", port, exclusive: true }, () => {
-      server.off("error", reject)
-      const address = server.address()
-      resolve(`127.0.0.1:${typeof address === "object" && address !== null ? address.port : port}`)
-    })
-  })

@@ -25,7 +25,7 @@ import * as Stream from "effect/Stream"
 import type { Application } from "./Application.ts"
 import type { BootFailed } from "./BootFailed.ts"
 import { attributesOf, boot } from "./internal/boot.ts"
-import { drainMs, open, type Owner, type Unusable } from "./internal/owner.ts"
+import { drainMs, open, type Owner, portOf, type Unusable } from "./internal/owner.ts"
 import type { ServiceSpec } from "./ServiceSpec.ts"
 import type { ServiceStatus } from "./ServiceStatus.ts"
 
@@ -77,7 +77,7 @@ const toError = (unusable: Unusable, spec: ServiceSpec): PortTaken | CredentialU
   const { action, kind, message, path } = unusable
   switch (kind) {
     case "port":
-      return new PortTaken({ port: spec.listen?.port ?? 0, message, action })
+      return new PortTaken({ port: portOf(spec), message, action })
     case "credential":
       return new CredentialUnusable({ path, message, action })
     default:

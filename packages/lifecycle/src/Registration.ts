@@ -6,7 +6,7 @@
 import * as Schema from "effect/Schema"
 
 /**
- * Exactly the five fields of service-lifecycle.md. `url` is `http://127.0.0.1:<port>`.
+ * Exactly the five fields of service-lifecycle.md. `url` is `http://127.0.0.1:<port>` or `unix:<path>`.
  *
  * @category schemas
  * @since 0.1.0

@@ -17,7 +17,11 @@ import { InvalidKey, type ServiceKey, validate } from "@holdfast/lock/ServicePat
  * - `entry`: the daemon's module, run by the runtime of the client that starts it, or a command of your own.
  * - `environment`: names of variables let through to the service besides the documented list.
  * - `policy`: `strict` (the default) or `fenced`; see `Ownership.Policy`.
- * - `listen`: a fixed port on 127.0.0.1; by default the system chooses one.
+ * - `listen`: a fixed port on 127.0.0.1, by default one that the system chooses; or a Unix socket in the state directory.
+ *   The socket protects from a stranger that takes the port a moment after its owner died, and so could receive a request
+ *   that was on its way: nobody but this user can make or reach a file in there, and its name is never used again. It does
+ *   not protect from programs of the same user, is not for Windows, and its path must be short (103 bytes on macOS, 107 on
+ *   Linux).
  *
  * @category models
  * @since 0.1.0
@@ -27,12 +31,22 @@ export interface ServiceSpec extends ServiceKey {
   readonly version: string
   readonly entry: URL | { readonly command: string; readonly args: ReadonlyArray<string> }
   readonly environment?: ReadonlyArray<string>
-  readonly listen?: { readonly port: number }
+  readonly listen?: { readonly port: number } | { readonly socket: true }
   readonly policy?: "strict" | "fenced"
 }
 
 const refuse = (message: string, action: string): never => {
   throw new InvalidKey(message, action)
+}
+
+const checkListen = (listen: { readonly port?: unknown; readonly socket?: unknown }): void => {
+  const { port, socket } = listen
+  if (socket !== undefined) {
+    if (socket !== true || port !== undefined)
+      refuse("A service listens on a port or on a socket.", "Use { port } or { socket: true }.")
+  } else if (!(Number.isInteger(port) && (port as number) >= 0 && (port as number) <= 65_535)) {
+    refuse(`The port ${String(port)} is not a port.`, "Use a whole number from 0 to 65535; 0 lets the system choose.")
+  }
 }
 
 const isLine = (text: string): boolean => text.trim() !== "" && !/[\r\n]/.test(text)
@@ -61,10 +75,7 @@ export const define = <const S extends ServiceSpec>(spec: S): S => {
     refuse(`The version ${JSON.stringify(spec.version)} is not one line of text.`, "Use the package's version.")
   if (spec.title !== undefined && !isLine(spec.title))
     refuse("The title is not one line of text.", "Use the name people know.")
-  const port = spec.listen?.port
-  if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
-    refuse(`The port ${port} is not a port.`, "Use a whole number from 0 to 65535; 0 lets the system choose.")
-  }
+  if (spec.listen !== undefined) checkListen(spec.listen)
   if (spec.policy !== undefined && spec.policy !== "strict" && spec.policy !== "fenced") {
     refuse(`The policy ${JSON.stringify(spec.policy)} is not known.`, "Use strict or fenced.")
   }

@@ -18,8 +18,8 @@ const probeTimeoutMs = 500
  * Asks the registered owner for its health, and believes it only when both sides proved themselves and it is the very
  * instance that the lease names.
  *
- * **Details** No registration, another instance's, or no answer within half a second is "not serving". Who listens on the
- * port without knowing the secret is not either.
+ * **Details** No registration, another instance's, or no answer within half a second is "not serving". Who listens
+ * there without knowing the secret is not either.
  *
  * @category constructors
  * @since 0.1.0
@@ -31,6 +31,9 @@ export const servingProbe =
     const registration = reading._tag === "Text" ? parseRegistration(reading.text) : undefined
     const secret = Credential.load(paths.secret)
     if (registration?.instanceID !== instanceID || secret._tag !== "Secret") return false
-    const attached = await Credential.attach(registration, secret.secret, probeTimeoutMs)
+    const attached = await Credential.attach(registration, secret.secret, {
+      directory: paths.directory,
+      timeoutMs: probeTimeoutMs
+    })
     return attached._tag === "Attached" && attached.health.instanceID === instanceID
   }

@@ -345,4 +345,43 @@ describe("nonces, and the address of a registration", () => {
   ])("%j is never dialled", (url) => {
     assert.isUndefined(Credential.endpointOf(url))
   })
+
+  it("a socket in the state directory may be dialled, and its url is the endpoint", () => {
+    const url = "unix:/s/service.0123abcd.sock"
+    assert.deepStrictEqual(Credential.endpointOf(url, "/s"), { socketPath: url.slice(5), endpoint: url })
+    assert.deepStrictEqual(Credential.endpointOf("unix:/s p/a|b/ä.sock", "/s p/a|b"), {
+      socketPath: "/s p/a|b/ä.sock",
+      endpoint: "unix:/s p/a|b/ä.sock"
+    })
+  })
+
+  it.each([
+    "unix:",
+    "unix:/s",
+    "unix:/s/",
+    "unix:/s/.sock/",
+    "unix:/s/..sock/../x.sock",
+    "unix:service.sock",
+    "unix:./service.sock",
+    "unix:/other/service.sock",
+    "unix:/s/../other/service.sock",
+    "unix:/s/below/service.sock",
+    "unix:/s//service.sock",
+    "unix:/s/./service.sock",
+    "unix:/S/service.sock",
+    "unix:/sx/service.sock",
+    "unix://s/service.sock",
+    "unix:///s/service.sock",
+    "UNIX:/s/service.sock",
+    " unix:/s/service.sock",
+    "unix:/s/service.json",
+    "unix:/s/a\0/../service.sock",
+    "unix:/s/a\0.sock",
+    "http+unix:/s/service.sock",
+    "http://localhost:4000",
+    "http://[::1]:4000",
+    "http://[::ffff:127.0.0.1]:4000"
+  ])("%j is no socket in the state directory, and is never dialled", (url) => {
+    assert.isUndefined(Credential.endpointOf(url, "/s"))
+  })
 })

@@ -30,6 +30,10 @@ describe("a spec", () => {
     ["a port above 65535", { listen: { port: 65_536 } }],
     ["a fraction of a port", { listen: { port: 80.5 } }],
     ["no number as a port", { listen: { port: Number.NaN } }],
+    ["neither port nor socket", { listen: {} as { port: number } }],
+    ["a socket that is none", { listen: { socket: false as true } }],
+    ["a socket's path", { listen: { socket: "/tmp/x" as unknown as true } }],
+    ["both a port and a socket", { listen: { port: 1, socket: true } }],
     ["an environment with a value in it", { environment: ["A=1"] }],
     ["an environment with an empty name", { environment: ["OK", ""] }],
     ["an environment with a pattern", { environment: ["A*"] }],
@@ -56,6 +60,7 @@ describe("a spec", () => {
     ],
     ["a port of the system's choice", { listen: { port: 0 } }],
     ["the highest port", { listen: { port: 65_535 } }],
+    ["a socket", { listen: { socket: true } }],
     ["a command as its entry", { entry: { command: "hello", args: ["serve"] } }],
     ["any text as its version", { version: "2026-11-29 (dev)" }]
   ])("with %s is answered as it is, the same object", (_, change) => {

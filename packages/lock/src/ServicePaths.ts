@@ -210,6 +210,27 @@ export const besideLock = (lock: string): ServicePaths =>
   filesOf(path, path.dirname(lock), path.basename(lock).replace(/\.lock$/, ""))
 
 /**
+ * The Unix socket of one instance, in a directory of your choice. Its name carries the beginning of the `instanceID`, so
+ * that no successor has to remove a predecessor's.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const socketOf = (paths: Pick<ServicePaths, "directory" | "lock">, instanceID: string): string =>
+  path.join(paths.directory, `${path.basename(paths.lock, ".lock")}.${instanceID.slice(0, 8)}.sock`)
+
+/**
+ * Whether a file's name is that of a socket of this service, of whichever instance.
+ *
+ * @category guards
+ * @since 0.1.0
+ */
+export const isSocketName = (paths: Pick<ServicePaths, "lock">, name: string): boolean => {
+  const base = `${path.basename(paths.lock, ".lock")}.`
+  return name.startsWith(base) && /^[0-9a-f]{8}\.sock$/.test(name.slice(base.length))
+}
+
+/**
  * A profile for one service per workspace: 16 hexadecimal digits of the directory's real path.
  *
  * **Details** Two names of one directory (symbolic links, `..`, a trailing slash) give one profile. A directory that

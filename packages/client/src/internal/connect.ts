@@ -1,7 +1,6 @@
 /** The one loop behind `launch`, `reconnect` and `ensure`: look, decide, act, until the service can be used. */
 import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
 import { titleOf } from "@holdfast/lifecycle/ServiceSpec"
-import * as Credential from "@holdfast/lifecycle/Credential"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -101,7 +100,7 @@ export const connect = (
       const event = yield* hear(contender)
       if (event === undefined) continue
       if (event.type !== "exited") spoke = true
-      if (event.type === "starting") yield* adopt(around.discovery, event)
+      if (event.type === "starting") yield* around.discovery.adopt(event)
       if (event.type === "unusable" || event.type === "unstartable") return yield* diagnose(around.spec, event)
       if (event.type === "held" || event.type === "exited") {
         contender = undefined
@@ -134,16 +133,6 @@ const hear = (contender: Contender | undefined): Effect.Effect<ContenderEvent | 
     if (contender === undefined) return yield* Effect.as(Effect.sleep(pause), undefined)
     return Option.getOrUndefined(yield* Queue.take(contender.events).pipe(Effect.timeoutOption(pause)))
   })
-
-const adopt = (
-  discovery: Discovery["Service"],
-  { registration, token }: Extract<ContenderEvent, { readonly type: "starting" }>
-) => {
-  const address = Credential.endpointOf(registration.url)
-  return address === undefined
-    ? Effect.void
-    : discovery.adopt({ registration, token, host: address.host, port: address.port })
-}
 
 const failureOf = ({ health: { status } }: Usable) =>
   status.type === "failed"

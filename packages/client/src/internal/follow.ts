@@ -1,5 +1,5 @@
 /** Following a service: its status as it changes, and an application's own events with a snapshot on each instance. */
-import { tokenHeader } from "@holdfast/lifecycle/Credential"
+import { dialOf, tokenHeader } from "@holdfast/lifecycle/Credential"
 import { healthOf } from "@holdfast/lifecycle/StartupOutcome"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -84,8 +84,7 @@ const events = (
         const end = () => Queue.endUnsafe(queue)
         const request = http.get(
           {
-            host: session.host,
-            port: session.port,
+            ...dialOf(session.address),
             path: "/service/events",
             agent: false,
             headers: { [tokenHeader]: session.token }
@@ -106,7 +105,10 @@ const events = (
     Stream.runForEach((line) => {
       const health = line.startsWith("data: ") ? healthOf(parse(line.slice(6))) : undefined
       if (health === undefined) return Effect.void
-      return set(() => stateOf({ ...found, health }))
+      // its last words may come late: whom another look has found gone, or followed by another, they do not bring back
+      return set((before) =>
+        before.registration?.instanceID === health.instanceID ? stateOf({ ...found, health }) : before
+      )
     })
   )
 

@@ -1,5 +1,5 @@
 /** The HTTP client of a service: the endpoint is read per request, so it is built once and survives every new owner. */
-import { tokenHeader } from "@holdfast/lifecycle/Credential"
+import { baseUrlOf, tokenHeader } from "@holdfast/lifecycle/Credential"
 import { refusalHeader } from "@holdfast/lifecycle/Refusal"
 import * as Effect from "effect/Effect"
 import * as HttpClient from "effect/http/HttpClient"
@@ -8,6 +8,7 @@ import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import { ServiceFailed } from "../ClientError.ts"
 import { Idempotent, isIdempotentMethod, isLost, neverConnected, TransportLost } from "../Transport.ts"
+import { overSocket } from "./overSocket.ts"
 import type { Session } from "@holdfast/lifecycle/Credential"
 
 type Failure = HttpClientError.HttpClientError | TransportLost | ServiceFailed
@@ -33,12 +34,13 @@ export const make = (base: HttpClient.HttpClient, endpoint: Endpoint): ServiceHt
   const once = (request: HttpClientRequest.HttpClientRequest, first: boolean) =>
     Effect.gen(function* () {
       const session = (first ? yield* endpoint.known : undefined) ?? (yield* endpoint.found)
-      const url = `http://${session.host}:${session.port}`
+      const { address, registration } = session
+      const { url } = registration
       const sent = request.pipe(
-        HttpClientRequest.prependUrl(url),
+        HttpClientRequest.prependUrl(baseUrlOf(address)),
         HttpClientRequest.setHeader(tokenHeader, session.token)
       )
-      const response = yield* base
+      const response = yield* ("socketPath" in address ? yield* overSocket(address.socketPath) : base)
         .execute(sent)
         .pipe(Effect.catchIf(isLost, (error) => lost(url, neverConnected(error.reason.cause) ? "no" : "maybe")))
       return yield* judge(url, response)

@@ -42,7 +42,7 @@ const temporaryDirectory = Effect.acquireRelease(
 )
 
 /** Requests never leave the process; the address is only what makes their URLs absolute. */
-const nowhere = { host: "127.0.0.1", port: 1 }
+const nowhere = { host: "127.0.0.1", port: 1, endpoint: "" }
 
 export const inProcess = <E>(spec: ServiceSpec, application: Runnable<E>) =>
   Effect.gen(function* () {
@@ -70,7 +70,7 @@ export const inProcess = <E>(spec: ServiceSpec, application: Runnable<E>) =>
       registration,
       health: { healthy: true, version: spec.version, pid: process.pid, instanceID, status: { type: "ready" } }
     }
-    const session: Session = { registration, ...nowhere, token: "" }
+    const session: Session = { registration, address: nowhere, token: "" }
     const fetchHere = ((input: string | URL | Request, init?: RequestInit) =>
       handler(new Request(input, init))) as typeof fetch
     const base = yield* HttpClient.HttpClient.pipe(

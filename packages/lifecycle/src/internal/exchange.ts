@@ -1,11 +1,12 @@
 /**
- * One bounded HTTP exchange with a loopback address: what a stranger does cannot hold us up or fill our memory.
+ * One bounded HTTP exchange with an address of this machine: what a stranger does cannot hold us up or fill our memory.
  *
  * Imports no Effect.
  *
  * @since 0.1.0
  */
 import type * as Http from "node:http"
+import { type Address, dialOf } from "./address.ts"
 
 // an ESM import of node:http costs 24 ms and 14 MB, since it loads undici
 const http = process.getBuiltinModule("node:http")
@@ -26,14 +27,13 @@ export type Exchange =
   | { readonly _tag: "Lost"; readonly why: string }
 
 /**
- * What is asked of whom. `host` is an address, not a name: nothing is looked up.
+ * What is asked of whom. An address is no name: nothing is looked up.
  *
  * @category models
  * @since 0.1.0
  */
 export interface ExchangeOptions {
-  readonly host: string
-  readonly port: number
+  readonly address: Address
   readonly method: "GET" | "POST"
   readonly path: string
   readonly body?: unknown
@@ -55,8 +55,7 @@ export const exchange = (options: ExchangeOptions): Promise<Exchange> =>
     const body = options.body === undefined ? undefined : JSON.stringify(options.body)
     try {
       const request = http.request({
-        host: options.host,
-        port: options.port,
+        ...dialOf(options.address),
         method: options.method,
         path: options.path,
         agent: false,
@@ -73,9 +72,7 @@ export const exchange = (options: ExchangeOptions): Promise<Exchange> =>
         resolve(outcome)
       }
       const timer = setTimeout(() => settle({ _tag: "Silent" }), options.timeoutMs)
-      request.on("error", (error: NodeJS.ErrnoException) =>
-        settle(error.code === "ECONNREFUSED" ? { _tag: "Refused" } : { _tag: "Lost", why: error.code ?? "no HTTP" })
-      )
+      request.on("error", (error: NodeJS.ErrnoException) => settle(outcomeOf(error)))
       request.on("response", (response) => collect(response, settle))
       request.end(body)
     } catch {
@@ -83,6 +80,18 @@ export const exchange = (options: ExchangeOptions): Promise<Exchange> =>
       resolve({ _tag: "Lost", why: "its address cannot be used" })
     }
   })
+
+const outcomeOf = ({ code }: NodeJS.ErrnoException): Exchange => {
+  switch (code) {
+    case "ECONNREFUSED":
+    case "ENOENT": // a socket that is not there
+      return { _tag: "Refused" }
+    case "EAGAIN": // a socket with a full queue: who listens is busy
+      return { _tag: "Silent" }
+    default:
+      return { _tag: "Lost", why: code ?? "no HTTP" }
+  }
+}
 
 const collect = (response: Http.IncomingMessage, settle: (outcome: Exchange) => void): void => {
   const chunks: Array<Buffer> = []

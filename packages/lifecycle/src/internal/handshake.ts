@@ -9,6 +9,7 @@ import * as Credential from "./secret.ts"
 import type { Registration } from "../Registration.ts"
 import type { ServiceHealth } from "../ServiceHealth.ts"
 import { healthOf } from "../StartupOutcome.ts"
+import { type Address, addressIn } from "./address.ts"
 import { type Exchange, exchange, type ExchangeOptions } from "./exchange.ts"
 
 /**
@@ -19,8 +20,7 @@ import { type Exchange, exchange, type ExchangeOptions } from "./exchange.ts"
  */
 export interface Session {
   readonly registration: Registration
-  readonly host: string
-  readonly port: number
+  readonly address: Address
   readonly token: string
 }
 
@@ -76,19 +76,25 @@ const field = (body: unknown, name: string): unknown =>
 /**
  * Two rounds; nothing but nonces and proofs is said before both sides are proved. Never rejects.
  *
+ * **Details** `directory` is the service's state directory: a Unix socket is dialled only in there.
+ *
  * @category constructors
  * @since 0.1.0
  */
 export const attach = async (
   registration: Registration,
   secret: Credential.Secret,
-  timeoutMs: number = healthTimeoutMs
+  options: { readonly directory?: string; readonly timeoutMs?: number } = {}
 ): Promise<Attached> => {
-  const address = Credential.endpointOf(registration.url)
-  if (address === undefined) return unreachable(`${registration.url} is not a loopback address`)
-  const { endpoint, host, port } = address
-  const { instanceID } = registration
-  const post = (body: unknown) => exchange({ host, port, method: "POST", path: "/service/session", body, timeoutMs })
+  const { instanceID, url } = registration
+  const address = addressIn(options.directory, url)
+  if (address === undefined) {
+    const isSocket = url.startsWith("unix:")
+    return unreachable(isSocket ? "that is no socket in its state directory" : `${url} is not a loopback address`)
+  }
+  const { endpoint } = address
+  const timeoutMs = options.timeoutMs ?? healthTimeoutMs
+  const post = (body: unknown) => exchange({ address, method: "POST", path: "/service/session", body, timeoutMs })
   const clientNonce = Credential.random()
   const first = await post({ clientNonce, instanceID })
   if (first._tag !== "Answer" || first.status !== 200) return explain(first)
@@ -105,7 +111,7 @@ export const attach = async (
   const token = field(second.body, "token")
   const health = healthOf(field(second.body, "health"))
   if (typeof token !== "string" || health === undefined) return unreachable("it speaks another protocol")
-  return { _tag: "Attached", session: { registration, host, port, token }, health }
+  return { _tag: "Attached", session: { registration, address, token }, health }
 }
 
 /**
@@ -117,8 +123,7 @@ export const attach = async (
 export const ask = (session: Session, options: Pick<ExchangeOptions, "method" | "path" | "body">): Promise<Exchange> =>
   exchange({
     ...options,
-    host: session.host,
-    port: session.port,
+    address: session.address,
     headers: { [Credential.tokenHeader]: session.token },
     timeoutMs: healthTimeoutMs
   })

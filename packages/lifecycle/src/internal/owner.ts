@@ -13,6 +13,7 @@ import type { Registration } from "../Registration.ts"
 import { type ServiceSpec, titleOf } from "../ServiceSpec.ts"
 import type { StartupOutcome } from "../StartupOutcome.ts"
 import * as record from "./registration.ts"
+import { placeSocket, sweepSockets } from "./socketFile.ts"
 
 /** DESIGN §7: work in flight gets this long at a stop. */
 export const drainMs = 1000
@@ -24,7 +25,7 @@ export interface Owner {
   readonly registration: Registration
   readonly token: string
   /** Heals what says that we own; answers what it had to. Throws the system's error. */
-  readonly reassert: () => ReadonlyArray<"registration" | "secret" | "owner note">
+  readonly reassert: () => ReadonlyArray<"registration" | "secret" | "owner note" | "socket">
   /** Writes into the note when the boot failed, for launches that ask how long ago. Throws the system's error. */
   readonly noteFailure: () => void
   /** Unbinds. `remove`: takes away the registration, as far as it is still ours; a superseded owner removes nothing. */
@@ -41,6 +42,7 @@ export const open = async (
   let shell: LifecycleShell.LifecycleShell | undefined
   try {
     for (const file of [paths.owner, paths.secret, paths.registration]) files.sweep(file)
+    await sweepSockets(paths)
     OwnerNote.write(paths.owner, { instanceID: owning.instanceID, lock: paths.lock })
     const opened = await bindAndRegister(owning, options, (bound) => (shell = bound))
     if ("type" in opened) OwnerNote.removeOwn(paths.owner, owning.instanceID)
@@ -64,7 +66,7 @@ const bindAndRegister = async (
   if (established._tag === "Rejected") return { type: "unusable", kind: "credential", ...established.problem }
   const token = Credential.random()
   step("before-bind")
-  const shell = await bindShell({ spec, instanceID, secret: established.secret, token })
+  const shell = await bindShell({ spec, paths, instanceID, secret: established.secret, token })
   if ("type" in shell) return shell
   onBound(shell)
   step("after-bind")
@@ -80,6 +82,7 @@ const bindAndRegister = async (
     registration,
     token,
     reassert: () => [
+      ...(shell.reassert() ? (["socket"] as const) : []),
       ...(OwnerNote.reassert(paths.owner, note) ? (["owner note"] as const) : []),
       ...(Credential.reassert(paths.secret, established.secret) ? (["secret"] as const) : []),
       ...(record.reassert(owning, paths.registration, registration) ? (["registration"] as const) : [])
@@ -96,16 +99,25 @@ const bindAndRegister = async (
   }
 }
 
+/** The port a spec asks for; 0 where the system chooses, or where it is none. */
+export const portOf = ({ listen }: ServiceSpec): number => (listen !== undefined && "port" in listen ? listen.port : 0)
+
 const bindShell = async (options: {
   readonly spec: ServiceSpec
+  readonly paths: ServicePaths
   readonly instanceID: string
   readonly secret: Credential.Secret
   readonly token: string
 }): Promise<LifecycleShell.LifecycleShell | Unusable> => {
-  const port = options.spec.listen?.port ?? 0
+  const { instanceID, paths, spec } = options
+  const port = portOf(spec)
+  const socketPath = spec.listen !== undefined && "socket" in spec.listen ? placeSocket(paths, instanceID) : undefined
+  if (typeof socketPath === "object") return { type: "unusable", kind: "directory", ...socketPath }
   try {
-    return await LifecycleShell.open({ ...options, version: options.spec.version, port, drainMs })
+    const at = socketPath === undefined ? { port } : { socketPath }
+    return await LifecycleShell.open({ ...options, ...at, version: spec.version, drainMs })
   } catch (error) {
+    if (socketPath !== undefined) throw Object.assign(error as Error, { path: socketPath })
     const code = (error as NodeJS.ErrnoException).code
     const path = `127.0.0.1:${port}`
     return code === "EADDRINUSE"

@@ -111,8 +111,8 @@ export const reassert = (path: string, secret: Secret): boolean => {
 }
 
 /**
- * What a proof is bound to: one instance at one address, and both sides' nonces. `endpoint` is `host:port`, as dialled
- * on one side and as bound on the other.
+ * What a proof is bound to: one instance at one address, and both sides' nonces. `endpoint` is `host:port` or
+ * `unix:<path>`, as dialled on one side and as bound on the other.
  *
  * @category models
  * @since 0.1.0
@@ -171,17 +171,3 @@ export const isNonce = (value: unknown): value is string =>
  * @since 0.1.0
  */
 export const tokenHeader = "x-holdfast-token"
-
-/**
- * `host:port` of a registration's `url`; `undefined` when it is no loopback HTTP address, which is never dialled.
- *
- * @category combinators
- * @since 0.1.0
- */
-export const endpointOf = (
-  url: string
-): { readonly host: string; readonly port: number; readonly endpoint: string } | undefined => {
-  const match = /^http:\/\/127\.0\.0\.1:(\d{1,5})\/?$/.exec(url)
-  const port = Number(match?.[1])
-  return port >= 1 && port <= 65_535 ? { host: "127.0.0.1", port, endpoint: `127.0.0.1:${port}` } : undefined
-}
