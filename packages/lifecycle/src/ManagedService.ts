@@ -25,6 +25,7 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Application } from "./Application.ts"
 import { BootFailed } from "./BootFailed.ts"
+import * as continuity from "./internal/continuity.ts"
 import { couldNotStart, drainMs, open, type Owner, type Unusable } from "./internal/owner.ts"
 import { ServiceInstance } from "./ServiceInstance.ts"
 import type { ServiceSpec } from "./ServiceSpec.ts"
@@ -136,6 +137,9 @@ export class ManagedService extends Context.Service<
 /** Of the drain deadline: requests in flight get this much, closing the application the rest. */
 const requestsShare = 0.6
 
+/** By then the snapshot is written, or there is none. */
+const snapshotShare = 0.8
+
 /** How often the owner looks whether its registration and secret are still there (DESIGN §7). */
 const assertionInterval = "5 seconds"
 
@@ -154,6 +158,8 @@ export const serve = Effect.fnUntraced(function* (owner: Owner, application: App
 
   const ownership = yield* Ownership
   let superseded = false
+  let late = false
+  const handOver = continuity.make(ownership, owner, () => !superseded && !late)
   shell.guard(ownership.isRecent, () => Effect.runPromise(ownership.recent))
   const asserting = yield* assertRegistration(owner, ownership).pipe(Effect.forkIn(scope))
   yield* ownership.lost.pipe(
@@ -170,7 +176,7 @@ export const serve = Effect.fnUntraced(function* (owner: Owner, application: App
   const noticeFailure = () => shell.status().type === "failed" && Deferred.doneUnsafe(failed, Effect.void)
   shell.subscribe(noticeFailure)
   const booting = yield* Effect.suspend(() =>
-    shell.status().type === "starting" ? boot(owner, application, applicationScope) : Effect.void
+    shell.status().type === "starting" ? boot(owner, application, applicationScope, handOver.take) : Effect.void
   ).pipe(Effect.forkIn(scope))
   yield* Effect.sync(noticeFailure)
   yield* Deferred.await(failed).pipe(
@@ -182,8 +188,15 @@ export const serve = Effect.fnUntraced(function* (owner: Owner, application: App
   // one deadline for all of it: what hangs is left behind, and the process ends without it
   const graceful = Effect.gen(function* () {
     yield* Fiber.interrupt(booting)
-    const drained = yield* Effect.promise(() => shell.drained()).pipe(Effect.timeoutOption(drainMs * requestsShare))
-    if (Option.isNone(drained)) yield* Effect.logWarning("requests in flight were cut off at the deadline")
+    const drain = Effect.promise(() => shell.drained()).pipe(
+      Effect.timeoutOrElse({
+        duration: drainMs * requestsShare,
+        orElse: () => Effect.logWarning("requests in flight were cut off at the deadline")
+      })
+    )
+    const handed = Effect.andThen(drain, superseded ? Effect.void : handOver.leave)
+    const inTime = yield* Effect.timeoutOption(handed, drainMs * snapshotShare)
+    if (Option.isNone(inTime)) yield* Effect.logWarning("nothing is handed over: the snapshot took too long")
     yield* Scope.close(applicationScope, Exit.void)
   })
   const perform = Effect.gen(function* () {
@@ -191,6 +204,7 @@ export const serve = Effect.fnUntraced(function* (owner: Owner, application: App
     yield* Effect.sync(() => step("during-drain"))
     const closing = yield* Effect.forkDetach(graceful)
     const inTime = yield* Fiber.await(closing).pipe(Effect.timeoutOption(drainMs))
+    late = true
     if (Option.isNone(inTime)) {
       yield* Effect.logWarning("the application was left behind at the deadline")
       yield* Effect.forkDetach(Scope.close(applicationScope, Exit.void))
@@ -227,14 +241,17 @@ const assertRegistration = (owner: Owner, ownership: Ownership["Service"]): Effe
 const boot = (
   owner: Owner,
   application: ApplicationModule,
-  scope: Scope.Closeable
+  scope: Scope.Closeable,
+  take: continuity.HandOver["take"]
 ): Effect.Effect<void, never, Ownership> =>
   Effect.gen(function* () {
     const { default: loaded } = yield* Effect.promise(application)
     yield* Effect.sync(() => step("during-boot"))
-    const answer = yield* loaded.boot(instanceOf(owner, yield* Ownership))
-    owner.shell.mount(yield* NodeHttpServer.makeHandler(answer, { scope }))
+    const booted = yield* loaded.start(instanceOf(owner, yield* Ownership))
+    const taken = yield* take(booted.continuity)
+    owner.shell.mount(yield* NodeHttpServer.makeHandler(booted.answer, { scope }))
     owner.shell.dispatch({ type: "Booted" })
+    if (owner.shell.status().type === "ready") yield* taken
   }).pipe(
     Scope.provide(scope),
     Effect.catchCause((cause) =>

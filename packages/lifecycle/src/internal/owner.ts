@@ -40,7 +40,7 @@ export const open = async (
   const { paths } = options
   let shell: LifecycleShell.LifecycleShell | undefined
   try {
-    for (const file of [paths.owner, paths.secret, paths.registration]) files.sweep(file)
+    for (const file of [paths.owner, paths.secret, paths.registration, paths.continuity]) files.sweep(file)
     OwnerNote.write(paths.owner, { instanceID: owning.instanceID, lock: paths.lock })
     const opened = await bindAndRegister(owning, options, (bound) => (shell = bound))
     if ("type" in opened) OwnerNote.removeOwn(paths.owner, owning.instanceID)
