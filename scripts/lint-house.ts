@@ -25,7 +25,7 @@ export const withoutEffect: ReadonlyArray<string> = Object.entries({
     "ServicePaths gate identity files OwnerNote StateDirectory Problem ExitCode step lease fileSystem probeHello",
   "packages/lifecycle/src": "ServiceSpec daemon StartupOutcome Credential LifecycleShell ServingProbe",
   "packages/lifecycle/src/internal":
-    "lifecycle secret handshake exchange session registration reply reserved eventStreams owner own startupPipe",
+    "lifecycle secret handshake exchange session registration reply reserved eventStreams owner own startupPipe uses duration",
   "packages/client/src/internal": "look contender decide logEnd"
 }).flatMap(([folder, modules]) => modules.split(" ").map((module) => `${folder}/${module}.ts`))
 

@@ -12,6 +12,7 @@ import { initial, type LifecycleEvent, reduce } from "./internal/lifecycle.ts"
 import { readJson, refuse, send } from "./internal/reply.ts"
 import { isReserved, pathOf } from "./internal/reserved.ts"
 import * as session from "./internal/session.ts"
+import * as uses from "./internal/uses.ts"
 import type { ServiceHealth } from "./ServiceHealth.ts"
 import type { ServiceStatus } from "./ServiceStatus.ts"
 
@@ -52,6 +53,7 @@ export interface ShellOptions {
  *   until it has renewed, and is refused when it was superseded.
  * - `onStop`: called once, when the first stop is accepted, whoever asked.
  * - `subscribe`: each new status from now on.
+ * - `uses`: the application's requests from begin to end, and every stream; a look at the health is none.
  * - `drained`: no request of the application is being answered any more.
  * - `close`: unbinds and cuts what is still connected.
  *
@@ -67,6 +69,7 @@ export interface LifecycleShell {
   readonly guard: (isRecent: () => boolean, renew: () => Promise<boolean>) => void
   readonly subscribe: (listener: (status: ServiceStatus) => void) => () => void
   readonly onStop: (listener: () => void) => void
+  readonly uses: Pick<uses.Uses, "subscribe">
   readonly drained: () => Promise<void>
   readonly close: () => Promise<void>
 }
@@ -92,6 +95,7 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
   const answering = new Set<Http.ServerResponse>()
   const endless = new Set<Http.ServerResponse>()
   const drains = new Set<() => void>()
+  const used = uses.make()
 
   const health = (): ServiceHealth => ({
     healthy: true,
@@ -132,6 +136,7 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
     tell(response)
     if (status.type === "stopping") return void response.end()
     streams.add(response)
+    response.on("close", used.begin())
     response.on("close", () => streams.delete(response))
   }
 
@@ -220,6 +225,7 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
     if (isReserved(path)) return routeService(path, request, response)
     if (status.type !== "ready" || handler === undefined) return unavailable(request, response)
     if (!isProved(request)) return refuse(response, "unauthenticated", "Open a session first.")
+    response.on("close", used.begin())
     if (isRecent()) return answer(handler, request, response)
     void renew().then((owns) =>
       owns && status.type === "ready" && handler !== undefined
@@ -261,6 +267,7 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
       if (status.type === "stopping") listener()
       else stops.add(listener)
     },
+    uses: used,
     drained: () => (answering.size === 0 ? Promise.resolve() : new Promise((resolve) => drains.add(resolve))),
     close: () =>
       new Promise((resolve) => {

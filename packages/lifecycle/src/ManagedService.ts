@@ -26,6 +26,7 @@ import * as Stream from "effect/Stream"
 import type { Application } from "./Application.ts"
 import { BootFailed } from "./BootFailed.ts"
 import * as continuity from "./internal/continuity.ts"
+import { stopWhenIdle } from "./internal/idleTimer.ts"
 import { couldNotStart, drainMs, open, type Owner, type Unusable } from "./internal/owner.ts"
 import { ServiceInstance } from "./ServiceInstance.ts"
 import type { ServiceSpec } from "./ServiceSpec.ts"
@@ -171,6 +172,7 @@ export const serve = Effect.fnUntraced(function* (owner: Owner, application: App
     ),
     Effect.forkIn(scope)
   )
+  yield* stopWhenIdle(owner).pipe(Effect.forkIn(scope))
   // a failed boot, whoever noticed it and when, closes what the boot had opened
   const failed = yield* Deferred.make<void>()
   const noticeFailure = () => shell.status().type === "failed" && Deferred.doneUnsafe(failed, Effect.void)

@@ -17,6 +17,9 @@ import * as record from "./registration.ts"
 /** DESIGN §7: work in flight gets this long at a stop. */
 export const drainMs = 1000
 
+/** How long a request may be on its way from a client that still found the registration. */
+const lastWordsMs = 50
+
 export interface Owner {
   readonly spec: ServiceSpec
   readonly paths: ServicePaths
@@ -91,6 +94,8 @@ const bindAndRegister = async (
     leave: async ({ remove }) => {
       if (remove) record.removeOwn(owning, paths.registration, instanceID)
       OwnerNote.removeOwn(paths.owner, instanceID)
+      // who read the registration just before is still refused in words: a cut connection cannot say "it did not land"
+      await new Promise((resolve) => setTimeout(resolve, lastWordsMs))
       await shell.close()
     }
   }
