@@ -31,6 +31,10 @@ export const scope = (entries: ReadonlyArray<Entry>, dir: string | undefined): R
   return roots.some((root) => within(root, dir)) ? [dir] : roots.filter((root) => within(dir, root))
 }
 
+/** Which roots are not read to their end now. */
+export const underWay = (roots: ReadonlyArray<Root>): ReadonlyArray<string> =>
+  roots.filter(({ state }) => state === "scanning" || state === "indexing").map(({ path }) => path)
+
 /** What a person reads while a root is made ready; `undefined` when there is nothing to wait for. */
 export const sentence = ({ indexed, path, state, total }: Root): string | undefined => {
   const name = basename(path)

@@ -5,11 +5,13 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { HttpApiBuilder } from "effect/http-api"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import type { DatabaseSync } from "node:sqlite"
 import { basename, join } from "node:path"
 import { Api } from "./api.ts"
 import { Handlers } from "./handlers.ts"
 import { Index } from "./Index.ts"
+import * as Roots from "./Roots.ts"
 import type { Writer } from "./Store.ts"
 
 /** Every write of the index goes through the fence: an owner that was frozen and replaced writes no more. */
@@ -35,6 +37,22 @@ const IndexLive = Layer.unwrap(
   )
 )
 
+/** Hands over the roots that are being read at a stop, so that the next owner goes on although nobody asks again. */
+const goingOn = Application.withContinuity({
+  schema: Schema.Array(Schema.String),
+  snapshot: Effect.flatMap(Index, ({ roots }) => Effect.map(roots, Roots.underWay)),
+  resume: (paths) =>
+    Effect.flatMap(Index, (index) =>
+      // most are known from the index; after an update or a loss it may be new, and know none of them
+      Effect.forEach(
+        paths,
+        (path) => Effect.catch(index.add(path), ({ message }) => Effect.logWarning(`not read on: ${message}`)),
+        { discard: true }
+      )
+    )
+})
+
 export default Application.make(HttpApiBuilder.layer(Api).pipe(Layer.provide(Handlers))).pipe(
+  goingOn,
   Application.provide(IndexLive)
 )

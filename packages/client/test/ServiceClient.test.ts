@@ -1,6 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Application from "@holdfast/lifecycle/Application"
 import * as Effect from "effect/Effect"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -94,6 +98,28 @@ describe("with nobody there", () => {
       const directory = path.join(yield* temporary, "state")
       yield* client({ directory })
       assert.isFalse(fs.existsSync(directory))
+    })
+  )
+})
+
+describe("in this process", () => {
+  it.live("an application with continuity answers as any other, and neither hands over nor resumes", () =>
+    Effect.gen(function* () {
+      const asked: Array<string> = []
+      const application = Application.make(
+        HttpRouter.add("GET", "/hello", Effect.succeed(HttpServerResponse.text("hello")))
+      ).pipe(
+        Application.withContinuity({
+          schema: Schema.String,
+          snapshot: Effect.sync(() => (asked.push("snapshot"), "")),
+          resume: () => Effect.sync(() => void asked.push("resume"))
+        })
+      )
+      const response = yield* Effect.flatMap(ServiceClient, ({ http }) => http.get("/hello")).pipe(
+        Effect.flatMap(({ text }) => text),
+        Effect.provide(ServiceClient.layerInProcess(spec, application))
+      )
+      assert.deepStrictEqual([response, asked], ["hello", []])
     })
   )
 })

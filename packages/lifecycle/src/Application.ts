@@ -15,8 +15,10 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import { type Pipeable, pipeArguments } from "effect/Pipeable"
-import type * as Scope from "effect/Scope"
+import * as Scope from "effect/Scope"
 import { BootFailed } from "./BootFailed.ts"
+import type { Continuity } from "./Continuity.ts"
+import { type Continued, withContext } from "./internal/continuity.ts"
 import { isReserved, pathOf } from "./internal/reserved.ts"
 import { ServiceInstance } from "./ServiceInstance.ts"
 
@@ -56,32 +58,57 @@ export type Needs<R> = Exclude<
 export type HttpEffect = Effect.Effect<HttpServerResponse, unknown, HttpServerRequest | Scope.Scope>
 
 /**
- * An application that still needs `R`; only one that needs nothing can be run.
- *
- * **Details** `boot` builds it for one instance, for the life of the scope. It is called by the owner, and by
- * `layerInProcess`.
+ * A booted application: what answers requests, and what it hands over to the next owner, if it does.
  *
  * @category models
  * @since 0.1.0
  */
-export interface Application<out R = never> extends Pipeable {
-  readonly "~@holdfast/lifecycle/Application": (_: never) => R
+export interface Booted {
+  readonly answer: HttpEffect
+  readonly continuity: Continued | undefined
+}
+
+/**
+ * An application that still needs `R` and was given `S`; only one that needs nothing can be run.
+ *
+ * **Details** `boot` builds it for one instance, for the life of the scope, and answers requests without handing
+ * anything over, as `layerInProcess` does; `start` is the owner's.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Application<out R = never, in S = never> extends Pipeable {
+  readonly "~@holdfast/lifecycle/Application": (_: S) => R
   readonly boot: (
     instance: ServiceInstance["Service"]
   ) => Effect.Effect<HttpEffect, BootFailed, Scope.Scope | Ownership>
+  readonly start: (instance: ServiceInstance["Service"]) => Effect.Effect<Booted, BootFailed, Scope.Scope | Ownership>
 }
 
 type AnyLayer = Layer.Layer<any, BootFailed, any>
 
-const build = (
-  routes: AnyLayer,
-  services: AnyLayer
-): Application<any> & { readonly routes: AnyLayer; readonly services: AnyLayer } => ({
+interface Parts {
+  readonly routes: AnyLayer
+  readonly services: AnyLayer
+  readonly continuity: Continuity<any, any, any> | "twice" | undefined
+}
+
+const build = ({ continuity, routes, services }: Parts): Application<any, any> & Parts => ({
   "~@holdfast/lifecycle/Application": (_) => _,
   routes,
   services,
-  boot: (instance) =>
+  continuity,
+  boot(instance) {
+    return Effect.map(this.start(instance), ({ answer }) => answer)
+  },
+  start: (instance) =>
     Effect.gen(function* () {
+      if (continuity === "twice") {
+        return yield* new BootFailed({
+          message: "The application hands over twice.",
+          action: "Join both withContinuity into one, with Schema.Struct."
+        })
+      }
       const platform = Layer.mergeAll(
         NodeHttpServer.layerHttpServices,
         Layer.succeed(ServiceInstance, instance),
@@ -91,10 +118,13 @@ const build = (
       const answer = yield* HttpRouter.toHttpEffect(Layer.provide(routes, reserved)).pipe(
         Effect.provideContext(context)
       )
-      return Effect.updateContext(answer as HttpEffect, (request: Context.Context<any>) =>
-        Context.merge(context, request)
-      )
-    }) as Effect.Effect<HttpEffect, BootFailed, Scope.Scope | Ownership>,
+      return {
+        answer: Effect.updateContext(answer as HttpEffect, (request: Context.Context<any>) =>
+          Context.merge(context, request)
+        ),
+        continuity: continuity && withContext(continuity, Context.add(context, Scope.Scope, yield* Effect.scope))
+      }
+    }) as Effect.Effect<Booted, BootFailed, Scope.Scope | Ownership>,
   pipe() {
     return pipeArguments(this, arguments)
   }
@@ -149,7 +179,7 @@ const reserve = (router: HttpRouter.HttpRouter, prefix: string): HttpRouter.Http
  * @since 0.1.0
  */
 export const make = <A, R>(routes: Layer.Layer<A, BootFailed, R>): Application<Needs<R>> =>
-  build(routes, Layer.empty as unknown as AnyLayer)
+  build({ routes, services: Layer.empty as unknown as AnyLayer, continuity: undefined })
 
 /**
  * Gives an application services, for building its routes and for answering requests.
@@ -162,7 +192,47 @@ export const make = <A, R>(routes: Layer.Layer<A, BootFailed, R>): Application<N
  */
 export const provide =
   <S, SR>(services: Layer.Layer<S, BootFailed, SR>) =>
-  <R>(self: Application<R>): Application<Exclude<R, S> | Exclude<SR, Provided>> => {
-    const { routes, services: before } = self as ReturnType<typeof build>
-    return build(routes, Layer.provideMerge(before, services))
+  <R, P>(self: Application<R, P>): Application<Exclude<R, S> | Exclude<SR, Provided>, P | S> => {
+    const { services: before, ...rest } = self as ReturnType<typeof build>
+    return build({ ...rest, services: Layer.provideMerge(before, services) })
+  }
+
+/**
+ * Hands something over from an owner that stops gracefully to the next one, across an update too.
+ *
+ * **Details** `snapshot` and `resume` may use every service that the application is given, before or after, and the
+ * application's scope: fork into it what goes on after `resume`. The rules are those of {@link Continuity}. In
+ * `layerInProcess` neither is run.
+ *
+ * **Gotchas** One for each application: a second one fails the boot.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as Application from "@holdfast/lifecycle/Application"
+ * import * as Effect from "effect/Effect"
+ * import { HttpRouter, HttpServerResponse } from "effect/http"
+ * import * as Schema from "effect/Schema"
+ *
+ * const sessions = new Set<string>()
+ *
+ * export default Application.make(
+ *   HttpRouter.add("GET", "/sessions", Effect.sync(() => HttpServerResponse.text([...sessions].join("\n"))))
+ * ).pipe(
+ *   Application.withContinuity({
+ *     schema: Schema.Array(Schema.String),
+ *     snapshot: Effect.sync(() => [...sessions]),
+ *     resume: (ids) => Effect.sync(() => ids.forEach((id) => sessions.add(id)))
+ *   })
+ * )
+ * ```
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const withContinuity =
+  <A, I, R2>(continuity: Continuity<A, I, R2>) =>
+  <R, P>(self: Application<R, P>): Application<R | Exclude<R2, Provided | Scope.Scope | P>, P> => {
+    const { continuity: before, ...rest } = self as ReturnType<typeof build>
+    return build({ ...rest, continuity: before === undefined ? continuity : "twice" })
   }

@@ -15,6 +15,7 @@ import { type Refused, refuse, refuseUpgrade } from "./internal/reply.ts"
 import { isReserved, pathOf } from "./internal/reserved.ts"
 import { make as makeRoutes } from "./internal/serviceRoutes.ts"
 import * as session from "./internal/session.ts"
+import * as uses from "./internal/uses.ts"
 import type { ServiceHealth } from "./ServiceHealth.ts"
 import type { ServiceStatus } from "./ServiceStatus.ts"
 
@@ -65,6 +66,7 @@ export interface ShellOptions {
  *   until it has renewed, and is refused when it was superseded.
  * - `onStop`: called once, when the first stop is accepted, whoever asked.
  * - `subscribe`: each new status from now on.
+ * - `uses`: the application's requests from begin to end, and every stream; a look at the health is none.
  * - `drained`: no request of the application is being answered any more.
  * - `reassert`: binds again a socket whose file was removed; `true` when it had to.
  * - `close`: unbinds and cuts what is still connected.
@@ -81,6 +83,7 @@ export interface LifecycleShell {
   readonly guard: (isRecent: () => boolean, renew: () => Promise<boolean>) => void
   readonly subscribe: (listener: (status: ServiceStatus) => void) => () => void
   readonly onStop: (listener: () => void) => void
+  readonly uses: Pick<uses.Uses, "subscribe">
   readonly drained: () => Promise<void>
   readonly reassert: () => boolean
   readonly close: () => Promise<void>
@@ -104,6 +107,7 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
   const listeners = new Set<(status: ServiceStatus) => void>()
   const stops = new Set<() => void>()
   const answering = makeAnswering()
+  const used = uses.make()
 
   const health = (): ServiceHealth => ({
     healthy: true,
@@ -137,7 +141,7 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
     const token = request.headers[Credential.tokenHeader]
     return typeof token === "string" && sessions.accepts(token)
   }
-  const routes = makeRoutes({ ...options, sessions, health, isProved, dispatch })
+  const routes = makeRoutes({ ...options, sessions, health, isProved, dispatch, uses: used })
 
   const unavailable = (request: Http.IncomingMessage): Refused => {
     switch (status.type) {
@@ -165,6 +169,7 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
   /** Gives the request to the application, or says why not; where the owner is not provably recent it renews first. */
   const admit = (
     request: Http.IncomingMessage,
+    connection: { readonly on: (event: "close", listener: () => void) => unknown },
     use: (mounted: NonNullable<typeof application>) => void,
     refused: (why: Refused) => void
   ): void => {
@@ -175,6 +180,7 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
     }
     if (status.type !== "ready") return enter(false)
     if (!isProved(request)) return refused(["unauthenticated", "Open a session first."])
+    connection.on("close", used.begin())
     if (isRecent()) return enter(true)
     void renew().then(enter)
   }
@@ -189,7 +195,7 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
       answering.begin(response)
       handler(request, response)
     }
-    admit(request, use, refused)
+    admit(request, response, use, refused)
   }
 
   const upgrade = (request: Http.IncomingMessage, socket: Duplex, head: Buffer): void => {
@@ -203,7 +209,7 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
       answering.upgraded(socket)
       handle(request, socket, head)
     }
-    admit(request, use, refused)
+    admit(request, socket, use, refused)
   }
 
   return {
@@ -225,6 +231,7 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
       if (status.type === "stopping") listener()
       else stops.add(listener)
     },
+    uses: used,
     drained: answering.drained,
     reassert,
     close: () =>

@@ -25,6 +25,8 @@ import * as Stream from "effect/Stream"
 import type { Application } from "./Application.ts"
 import type { BootFailed } from "./BootFailed.ts"
 import { attributesOf, boot } from "./internal/boot.ts"
+import * as continuity from "./internal/continuity.ts"
+import { stopWhenIdle } from "./internal/idleTimer.ts"
 import { drainMs, open, type Owner, portOf, type Unusable } from "./internal/owner.ts"
 import type { ServiceSpec } from "./ServiceSpec.ts"
 import type { ServiceStatus } from "./ServiceStatus.ts"
@@ -139,6 +141,9 @@ export class ManagedService extends Context.Service<
 /** Of the drain deadline: requests in flight get this much, closing the application the rest. */
 const requestsShare = 0.6
 
+/** By then the snapshot is written, or there is none. */
+const snapshotShare = 0.8
+
 /** How often the owner looks whether its registration and secret are still there (DESIGN §7). */
 const assertionInterval = "5 seconds"
 
@@ -159,6 +164,8 @@ export const serve = Effect.fnUntraced(function* (owner: Owner, application: App
   yield* count("elections")
   let observability = Context.empty()
   let superseded = false
+  let late = false
+  const handOver = continuity.make(ownership, owner, () => !superseded && !late)
   shell.guard(ownership.isRecent, () => Effect.runPromise(ownership.recent))
   const asserting = yield* assertRegistration(owner, ownership).pipe(Effect.forkIn(scope))
   yield* ownership.lost.pipe(
@@ -170,13 +177,14 @@ export const serve = Effect.fnUntraced(function* (owner: Owner, application: App
     ),
     Effect.forkIn(scope)
   )
+  yield* stopWhenIdle(owner).pipe(Effect.forkIn(scope))
   // a failed boot, whoever noticed it and when, closes what the boot had opened
   const failed = yield* Deferred.make<void>()
   const noticeFailure = () => shell.status().type === "failed" && Deferred.doneUnsafe(failed, Effect.void)
   shell.subscribe(noticeFailure)
   const booting = yield* Effect.suspend(() =>
     shell.status().type === "starting"
-      ? boot(owner, application, applicationScope, (context) => (observability = context))
+      ? boot(owner, application, applicationScope, handOver.take, (context) => (observability = context))
       : Effect.void
   ).pipe(Effect.forkIn(scope))
   yield* Effect.sync(noticeFailure)
@@ -190,9 +198,17 @@ export const serve = Effect.fnUntraced(function* (owner: Owner, application: App
   const graceful = Effect.suspend(() =>
     Effect.gen(function* () {
       yield* Fiber.interrupt(booting)
-      const drained = yield* Effect.promise(() => shell.drained()).pipe(Effect.timeoutOption(drainMs * requestsShare))
-      if (Option.isNone(drained)) yield* Effect.logWarning("requests in flight were cut off at the deadline")
-      yield* count("stops", Option.isNone(drained) ? "cut" : "drained")
+      const drain = Effect.promise(() => shell.drained()).pipe(
+        Effect.as("drained"),
+        Effect.timeoutOrElse({
+          duration: drainMs * requestsShare,
+          orElse: () => Effect.as(Effect.logWarning("requests in flight were cut off at the deadline"), "cut")
+        }),
+        Effect.tap((outcome) => count("stops", outcome))
+      )
+      const handed = Effect.andThen(drain, superseded ? Effect.void : handOver.leave)
+      const inTime = yield* Effect.timeoutOption(handed, drainMs * snapshotShare)
+      if (Option.isNone(inTime)) yield* Effect.logWarning("nothing is handed over: the snapshot took too long")
     }).pipe(
       Effect.trackDuration(metrics.stopDuration),
       Effect.withSpan(spans.stop, { attributes: attributesOf(owner, ownership) }),
@@ -205,6 +221,7 @@ export const serve = Effect.fnUntraced(function* (owner: Owner, application: App
     yield* Effect.sync(() => step("during-drain"))
     const closing = yield* Effect.forkDetach(graceful)
     const inTime = yield* Fiber.await(closing).pipe(Effect.timeoutOption(drainMs))
+    late = true
     if (Option.isNone(inTime)) {
       yield* Effect.logWarning("the application was left behind at the deadline")
       yield* Effect.forkDetach(Scope.close(applicationScope, Exit.void))

@@ -6,6 +6,7 @@
  * @since 0.1.0
  */
 import { InvalidKey, type ServiceKey, validate } from "@holdfast/lock/ServicePaths"
+import { millisOf, type PlainDuration } from "./internal/duration.ts"
 
 /**
  * Everything both sides must agree on.
@@ -22,6 +23,9 @@ import { InvalidKey, type ServiceKey, validate } from "@holdfast/lock/ServicePat
  *   that was on its way: nobody but this user can make or reach a file in there, and its name is never used again. It does
  *   not protect from programs of the same user, is not for Windows, and its path must be short (103 bytes on macOS, 107 on
  *   Linux).
+ * - `idleExit`: once it is ready, the service stops by itself when no request of the application was being answered and
+ *   no stream was connected for this long: milliseconds or a text such as `"5 minutes"`, at least one second; `"never"`
+ *   by default. A look at its health is no use of it; a client that follows its status is one.
  *
  * @category models
  * @since 0.1.0
@@ -33,6 +37,7 @@ export interface ServiceSpec extends ServiceKey {
   readonly environment?: ReadonlyArray<string>
   readonly listen?: { readonly port: number } | { readonly socket: true }
   readonly policy?: "strict" | "fenced"
+  readonly idleExit?: PlainDuration | "never"
 }
 
 const refuse = (message: string, action: string): never => {
@@ -48,6 +53,9 @@ const checkListen = (listen: { readonly port?: unknown; readonly socket?: unknow
     refuse(`The port ${String(port)} is not a port.`, "Use a whole number from 0 to 65535; 0 lets the system choose.")
   }
 }
+
+/** A shorter one would end the service between two requests of the same client. */
+const shortestIdleMs = 1000
 
 const isLine = (text: string): boolean => text.trim() !== "" && !/[\r\n]/.test(text)
 
@@ -78,6 +86,15 @@ export const define = <const S extends ServiceSpec>(spec: S): S => {
   if (spec.listen !== undefined) checkListen(spec.listen)
   if (spec.policy !== undefined && spec.policy !== "strict" && spec.policy !== "fenced") {
     refuse(`The policy ${JSON.stringify(spec.policy)} is not known.`, "Use strict or fenced.")
+  }
+  const idleMs = spec.idleExit === undefined || spec.idleExit === "never" ? shortestIdleMs : millisOf(spec.idleExit)
+  if (idleMs === undefined) {
+    refuse(
+      `The idle exit ${JSON.stringify(spec.idleExit)} is not a length of time.`,
+      'Use milliseconds, a text such as "5 minutes", or "never".'
+    )
+  } else if (idleMs < shortestIdleMs) {
+    refuse(`The idle exit ${JSON.stringify(spec.idleExit)} is too short.`, 'Use at least "1 second", or "never".')
   }
   for (const name of spec.environment ?? []) {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))

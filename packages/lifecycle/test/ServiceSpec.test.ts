@@ -37,6 +37,15 @@ describe("a spec", () => {
     ["an environment with a value in it", { environment: ["A=1"] }],
     ["an environment with an empty name", { environment: ["OK", ""] }],
     ["an environment with a pattern", { environment: ["A*"] }],
+    ["no length of time to idle", { idleExit: "soon" as never }],
+    ["a time to idle in an unknown unit", { idleExit: "5 moons" as never }],
+    ["an inherited property as the unit", { idleExit: "5 constructor" as never }],
+    ["a time to idle without end", { idleExit: Number.POSITIVE_INFINITY }],
+    ["no number to idle", { idleExit: Number.NaN }],
+    ["no time to idle", { idleExit: 0 }],
+    ["a negative time to idle", { idleExit: "-5 minutes" }],
+    ["less than a second to idle", { idleExit: "999 millis" }],
+    ["null as the time to idle", { idleExit: null as never }],
     ["NODE_OPTIONS", { environment: ["NODE_OPTIONS"] }],
     ["NODE_OPTIONS as Windows reads it", { environment: ["Node_Options"] }]
   ])("with %s is refused with one sentence and a thing to do", (_, change) => {
@@ -58,6 +67,10 @@ describe("a spec", () => {
         listen: { port: 8080 }
       }
     ],
+    ["a second to idle", { idleExit: 1000 }],
+    ["five minutes to idle", { idleExit: "5 minutes" }],
+    ["an hour and a half to idle", { idleExit: "1.5 hours" }],
+    ["no end by itself", { idleExit: "never" }],
     ["a port of the system's choice", { listen: { port: 0 } }],
     ["the highest port", { listen: { port: 65_535 } }],
     ["a socket", { listen: { socket: true } }],

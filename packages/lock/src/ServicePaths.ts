@@ -33,13 +33,25 @@ export interface ServiceKey {
 }
 
 /**
- * Absolute paths of everything a service keeps. `budget` is the spawn lock's own file: the budget is written under it.
+ * Absolute paths of everything a service keeps. `continuity` is what a graceful stop leaves to the next owner. `budget` is the spawn lock's own file: the budget is written under it.
  *
  * @category models
  * @since 0.1.0
  */
 export type ServicePaths = Readonly<
-  Record<"directory" | "lock" | "spawnLock" | "owner" | "registration" | "lease" | "secret" | "log" | "budget", string>
+  Record<
+    | "directory"
+    | "lock"
+    | "spawnLock"
+    | "owner"
+    | "registration"
+    | "lease"
+    | "secret"
+    | "continuity"
+    | "log"
+    | "budget",
+    string
+  >
 >
 
 /**
@@ -171,6 +183,7 @@ const filesOf = ({ join }: Pick<typeof path, "join">, directory: string, base: s
     registration: file(".json"),
     lease: file(".lease.db"),
     secret: file(".secret"),
+    continuity: file(".continuity.json"),
     log: file(".log"),
     budget: file(".spawn.lock")
   }

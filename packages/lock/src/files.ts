@@ -28,12 +28,12 @@ const largest = 64 * 1024
 /**
  * Reads a small record.
  *
- * **Details** A directory, a device or a file above 64 KiB at that path is `Unreadable`.
+ * **Details** A directory, a device or a file above `limit` (64 KiB) at that path is `Unreadable`.
  *
  * @category combinators
  * @since 0.1.0
  */
-export const read = (path: string): Reading => {
+export const read = (path: string, limit: number = largest): Reading => {
   let descriptor: number
   try {
     // O_NONBLOCK: a FIFO put at the path must not block us for ever
@@ -44,7 +44,7 @@ export const read = (path: string): Reading => {
   try {
     const stat = fs.fstatSync(descriptor)
     if (!stat.isFile()) return { _tag: "Unreadable", code: stat.isDirectory() ? "EISDIR" : "EINVAL" }
-    if (stat.size > largest) return { _tag: "Unreadable", code: "EFBIG" }
+    if (stat.size > limit) return { _tag: "Unreadable", code: "EFBIG" }
     return { _tag: "Text", text: fs.readFileSync(descriptor, "utf8"), mode: stat.mode & 0o777, uid: stat.uid }
   } catch (error) {
     return { _tag: "Unreadable", code: codeOf(error) }

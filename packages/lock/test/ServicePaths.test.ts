@@ -165,6 +165,7 @@ describe("the file names", () => {
       registration: "/s/service.json",
       lease: "/s/service.lease.db",
       secret: "/s/service.secret",
+      continuity: "/s/service.continuity.json",
       log: "/s/service.log",
       budget: "/s/service.spawn.lock"
     })
@@ -191,7 +192,7 @@ describe("the file names", () => {
     [key, key],
     ([left, right]) => {
       const shared = files(left).filter((file) => files(right).includes(file))
-      assert.strictEqual(shared.length, together(left, right) ? 7 : 0, shared.join())
+      assert.strictEqual(shared.length, together(left, right) ? 8 : 0, shared.join())
     },
     { arbitrary: { runs: 500 } }
   )
@@ -203,7 +204,7 @@ describe("the file names", () => {
       const [one, other] = [left, { ...right, app: left.app }]
       const place = around({ environment: { [`${left.app.toUpperCase().replaceAll("-", "_")}_STATE_DIR`]: "/s" } })
       const shared = files(one, place).filter((file) => files(other, place).includes(file))
-      assert.strictEqual(shared.length, together(one, other) ? 7 : 0, shared.join())
+      assert.strictEqual(shared.length, together(one, other) ? 8 : 0, shared.join())
     },
     { arbitrary: { runs: 500 } }
   )

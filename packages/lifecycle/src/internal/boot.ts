@@ -12,6 +12,7 @@ import { BootFailed } from "../BootFailed.ts"
 import type { ApplicationModule } from "../ManagedService.ts"
 import { ServiceInstance } from "../ServiceInstance.ts"
 import type { ServiceSpec } from "../ServiceSpec.ts"
+import type { HandOver } from "./continuity.ts"
 import { couldNotStart, type Owner } from "./owner.ts"
 import { upgrades } from "./upgrades.ts"
 
@@ -23,11 +24,13 @@ export const attributesOf = (owner: Owner, ownership: Ownership["Service"]): Rec
   epoch: ownership.epoch
 })
 
-/** Never fails: a boot that could not be done is the status `failed`. `observed` is told what the module observes with. */
+/** Never fails: a boot that could not be done is the status `failed`. `observed` is told what the module observes with,
+ * `take` gives the application what its predecessor left. */
 export const boot = (
   owner: Owner,
   application: ApplicationModule,
   scope: Scope.Closeable,
+  take: HandOver["take"],
   observed: (context: Context.Context<never>) => void
 ): Effect.Effect<void, never, Ownership> =>
   Effect.gen(function* () {
@@ -37,16 +40,18 @@ export const boot = (
     observed(context)
     const ownership = yield* Ownership
     yield* Effect.gen(function* () {
-      const answer = yield* module.default.boot(instanceOf(owner, ownership))
+      const { answer, continuity } = yield* module.default.start(instanceOf(owner, ownership))
       const handler = yield* NodeHttpServer.makeHandler(answer, { scope })
+      const taken = yield* take(continuity)
       owner.shell.mount(handler, yield* upgrades(answer, scope))
+      owner.shell.dispatch({ type: "Booted" })
+      if (owner.shell.status().type === "ready") yield* taken
     }).pipe(
       Effect.trackDuration(metrics.bootDuration),
       Effect.withSpan(spans.boot, { attributes: attributesOf(owner, ownership) }),
       Effect.provideContext(context)
     )
     yield* count("boots", "ready")
-    owner.shell.dispatch({ type: "Booted" })
   }).pipe(
     Scope.provide(scope),
     Effect.catchCause((cause) =>

@@ -18,6 +18,9 @@ import { placeSocket, sweepSockets } from "./socketFile.ts"
 /** DESIGN §7: work in flight gets this long at a stop. */
 export const drainMs = 1000
 
+/** How long a request may be on its way from a client that still found the registration. */
+const lastWordsMs = 50
+
 export interface Owner {
   readonly spec: ServiceSpec
   readonly paths: ServicePaths
@@ -41,7 +44,7 @@ export const open = async (
   const { paths } = options
   let shell: LifecycleShell.LifecycleShell | undefined
   try {
-    for (const file of [paths.owner, paths.secret, paths.registration]) files.sweep(file)
+    for (const file of [paths.owner, paths.secret, paths.registration, paths.continuity]) files.sweep(file)
     await sweepSockets(paths)
     OwnerNote.write(paths.owner, { instanceID: owning.instanceID, lock: paths.lock })
     const opened = await bindAndRegister(owning, options, (bound) => (shell = bound))
@@ -94,6 +97,10 @@ const bindAndRegister = async (
     leave: async ({ remove }) => {
       if (remove) record.removeOwn(owning, paths.registration, instanceID)
       OwnerNote.removeOwn(paths.owner, instanceID)
+      // who read the registration just before is still refused in words: a cut connection cannot say "it did not land"
+      await new Promise((resolve) => setTimeout(resolve, lastWordsMs))
+      // and where this loop was late, what has reached the process by now: accepted, read, answered
+      for (let turn = 0; turn < 3; turn++) await new Promise((next) => setImmediate(next))
       await shell.close()
     }
   }

@@ -5,6 +5,7 @@ import type { ServiceHealth } from "../ServiceHealth.ts"
 import type { LifecycleEvent } from "./lifecycle.ts"
 import { readJson, refuse, send } from "./reply.ts"
 import type { Sessions } from "./session.ts"
+import type { Uses } from "./uses.ts"
 
 export interface ServiceRoutes {
   /** Answers a request for a path under `/service`. */
@@ -29,8 +30,9 @@ export const make = (options: {
   readonly health: () => ServiceHealth
   readonly isProved: (request: Http.IncomingMessage) => boolean
   readonly dispatch: (event: LifecycleEvent) => void
+  readonly uses: Uses
 }): ServiceRoutes => {
-  const { dispatch, drainMs, health, instanceID, isProved, sessions } = options
+  const { dispatch, drainMs, health, instanceID, isProved, sessions, uses } = options
   const streams = new Set<Http.ServerResponse>()
   const tell = (stream: Http.ServerResponse) => stream.write(`event: status\ndata: ${JSON.stringify(health())}\n\n`)
 
@@ -39,6 +41,7 @@ export const make = (options: {
     tell(response)
     if (health().status.type === "stopping") return void response.end()
     streams.add(response)
+    response.on("close", uses.begin())
     response.on("close", () => streams.delete(response))
   }
 
