@@ -101,7 +101,7 @@ export const stop = (
     if (found._tag === "Reachable") {
       const deadline = yield* askToStop(found.session)
       const gone = yield* waitUntilGone(discovery, found.health.instanceID, (deadline ?? 0) + 2000, publish)
-      const ended = gone && (note === undefined || (yield* waitEnded(paths, note, 2000)))
+      const ended = note === undefined ? gone : hasEnded(paths, note) || (gone && (yield* waitEnded(paths, note, 2000)))
       if (ended) return outcome("Stopped", `${title} stopped.`, found.health.pid)
       if (deadline !== undefined && (note === undefined || !sameOwner(paths, note))) {
         return outcome("StillRunning", `${title} agreed to stop and has not ended yet.`, found.health.pid)
