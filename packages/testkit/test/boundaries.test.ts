@@ -35,7 +35,8 @@ describe.concurrent("a client on the other side of a boundary", () => {
           assert.strictEqual((yield* isReady(kit)).registration?.pid, next.pid)
           assert.strictEqual((yield* clientSays("stop", kit.paths.directory, from)).value._tag, "Stopped")
         })
-      )
+      ),
+    60_000
   )
 
   it.live.skipIf(!may.unshare)(
@@ -55,7 +56,8 @@ describe.concurrent("a client on the other side of a boundary", () => {
           assert.deepStrictEqual(boots(kit), [owner.pid])
           assert.deepStrictEqual(yield* kit.client.ensure(), owner)
         })
-      )
+      ),
+    60_000
   )
 
   it.live.skipIf(!may.mount)(
@@ -78,7 +80,8 @@ describe.concurrent("a client on the other side of a boundary", () => {
           assert.deepStrictEqual((yield* clientSays("ensure", directory, from)).value, owner)
           assert.strictEqual((yield* clientSays("stop", directory, from)).value._tag, "Stopped")
         })
-      )
+      ),
+    60_000
   )
 
   it.live.skipIf(!may.unshare)(
@@ -104,7 +107,8 @@ describe.concurrent("a client on the other side of a boundary", () => {
             assert.notInclude(next.output, "missed")
           }
         })
-      )
+      ),
+    60_000
   )
 
   it.live.skipIf(!may.becomeNobody)(
@@ -122,7 +126,8 @@ describe.concurrent("a client on the other side of a boundary", () => {
           assert.isString(said.value?.instanceID, said.output)
           assert.strictEqual((yield* clientSays("stop", directory, { before: asNobody })).value._tag, "Stopped")
         })
-      )
+      ),
+    60_000
   )
 
   it.live.skipIf(!may.compile)("whose service hangs in the system's lock call ends at its deadline (needs cc)", () =>
@@ -177,7 +182,8 @@ describe.concurrent("a client on the other side of a boundary", () => {
             assert.deepStrictEqual(boots(kit), [owner.pid])
             assert.deepStrictEqual(yield* kit.client.ensure(), owner)
           })
-        )
+        ),
+      60_000
     )
   }
 })

@@ -118,32 +118,35 @@ describe.concurrent("continuity", () => {
     )
   )
 
-  it.live("what cannot be used is named in the log and kept aside, the latest only; the service is ready", () =>
-    withKit({ handOver }, (kit) =>
-      Effect.gen(function* () {
-        const harms: ReadonlyArray<readonly [string, () => void, string]> = [
-          ["garbage", () => fs.writeFileSync(kit.paths.continuity, "{ garb"), "it is none, or of another kind"],
-          ["nothing at all", () => fs.writeFileSync(kit.paths.continuity, ""), "it is none, or of another kind"],
-          ["another schema", () => written(kit, { schema: 2 }), "it is none, or of another kind"],
-          ["a value of another shape", () => written(kit, { value: { sessions: "a" } }), "it does not decode"],
-          ["too large", () => written(kit, { more: "x".repeat(2_000_000) }), "it cannot be read: EFBIG"],
-          ["of this very owner's epoch", () => written(kit, { epoch: 6 }), "it is from owner 6, and this is owner 6"],
-          ["of a later owner", () => written(kit, { epoch: 99 }), "it is from owner 99"],
-          ["a directory", () => fs.mkdirSync(kit.paths.continuity), "it cannot be read: EISDIR"],
-          ["garbage again", () => fs.writeFileSync(kit.paths.continuity, "again"), "it is none, or of another kind"]
-        ]
-        for (const [what, harm, why] of harms) {
-          fs.rmSync(kit.paths.log, { force: true })
-          harm()
-          yield* kit.client.launch()
-          assert.include(log(kit), `not taken over: ${why}`, what)
-          assert.deepStrictEqual([files(kit), resumed(kit)], [aside, []], what)
-          yield* kit.client.stop()
-          fs.rmSync(kit.paths.continuity)
-        }
-        assert.strictEqual(fs.readFileSync(`${kit.paths.continuity}.set-aside`, "utf8"), "again")
-      })
-    )
+  it.live(
+    "what cannot be used is named in the log and kept aside, the latest only; the service is ready",
+    () =>
+      withKit({ handOver }, (kit) =>
+        Effect.gen(function* () {
+          const harms: ReadonlyArray<readonly [string, () => void, string]> = [
+            ["garbage", () => fs.writeFileSync(kit.paths.continuity, "{ garb"), "it is none, or of another kind"],
+            ["nothing at all", () => fs.writeFileSync(kit.paths.continuity, ""), "it is none, or of another kind"],
+            ["another schema", () => written(kit, { schema: 2 }), "it is none, or of another kind"],
+            ["a value of another shape", () => written(kit, { value: { sessions: "a" } }), "it does not decode"],
+            ["too large", () => written(kit, { more: "x".repeat(2_000_000) }), "it cannot be read: EFBIG"],
+            ["of this very owner's epoch", () => written(kit, { epoch: 6 }), "it is from owner 6, and this is owner 6"],
+            ["of a later owner", () => written(kit, { epoch: 99 }), "it is from owner 99"],
+            ["a directory", () => fs.mkdirSync(kit.paths.continuity), "it cannot be read: EISDIR"],
+            ["garbage again", () => fs.writeFileSync(kit.paths.continuity, "again"), "it is none, or of another kind"]
+          ]
+          for (const [what, harm, why] of harms) {
+            fs.rmSync(kit.paths.log, { force: true })
+            harm()
+            yield* kit.client.launch()
+            assert.include(log(kit), `not taken over: ${why}`, what)
+            assert.deepStrictEqual([files(kit), resumed(kit)], [aside, []], what)
+            yield* kit.client.stop()
+            fs.rmSync(kit.paths.continuity)
+          }
+          assert.strictEqual(fs.readFileSync(`${kit.paths.continuity}.set-aside`, "utf8"), "again")
+        })
+      ),
+    60_000
   )
 
   it.live("an application without continuity leaves nothing, and keeps aside what it does not take", () =>
