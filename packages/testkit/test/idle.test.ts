@@ -30,6 +30,22 @@ describe.concurrent("idle exit", () => {
     )
   )
 
+  it.live("it stops as if it was asked: what it hands over goes to the next one", () =>
+    withKit({ idleExit: "1 second", handOver: { sessions: ["a"] } }, (kit) =>
+      Effect.gen(function* () {
+        const [owner] = yield* kit.swarm(1)
+        yield* owner!.exited
+        assert.isTrue(fs.existsSync(kit.paths.continuity))
+        const { pid } = yield* kit.client.ensure()
+        assert.deepStrictEqual(JSON.parse(fs.readFileSync(`${kit.paths.directory}/resumed`, "utf8")), {
+          pid,
+          epoch: 2,
+          sessions: ["a"]
+        })
+      })
+    )
+  )
+
   it.live("a boot that takes longer is no idle time", () =>
     withKit({ idleExit: "1 second", bootMs: 3000 }, (kit) =>
       Effect.gen(function* () {
