@@ -19,7 +19,7 @@ import { placeSocket, sweepSockets } from "./socketFile.ts"
 export const drainMs = 1000
 
 /** How long a request may be on its way from a client that still found the registration. */
-const lastWordsMs = 50
+const lastWordsMs = 15
 
 export interface Owner {
   readonly spec: ServiceSpec
