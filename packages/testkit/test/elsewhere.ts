@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url"
 
 const client = fileURLToPath(new URL("./fixture/client.ts", import.meta.url))
 
-export type Verb = "ensure" | "status" | "call" | "follow" | "stop" | "restart"
+export type Verb = "ensure" | "status" | "call" | "follow" | "stop" | "restart" | "everything"
 
 /** What the client said; `error` is its tagged error. */
 export interface Said {

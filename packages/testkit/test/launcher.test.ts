@@ -50,7 +50,9 @@ const stream = (kit: Testkit["Service"]) =>
 const no = may.terminal ? "" : " (needs python3)"
 
 describe.concurrent("a service that a client in a terminal has started", () => {
-  const ends: ReadonlyArray<[string, (window: Effect.Success<ReturnType<typeof terminal>>, client: number) => void]> = [
+  const ends: ReadonlyArray<
+    [string, (window: Effect.Success<ReturnType<typeof terminal>>, client: number) => unknown]
+  > = [
     ["the terminal is closed", (window) => window.close()],
     ["Ctrl-C is pressed", (window) => window.type("\u0003")],
     ["the client's whole process group is terminated", (window) => process.kill(-window.pid, "SIGTERM")],
@@ -104,10 +106,10 @@ describe.concurrent("a service that a client in a terminal has started", () => {
                 () => other.ticks,
                 (now) => now > ticks + 5
               )
-              assert.deepStrictEqual([other.gaps, [...other.owners]], [0, [service]], what)
+              assert.deepStrictEqual([other.gaps, [...other.owners]], [0, [service!]], what)
             }).pipe(Effect.scoped)
           }
-          assert.deepStrictEqual(boots(kit), [service])
+          assert.deepStrictEqual(boots(kit), [service!])
         })
       )
   )
