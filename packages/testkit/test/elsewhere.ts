@@ -42,14 +42,14 @@ export const environmentOf = (options: ClientOptions = {}): Record<string, strin
 /** Ends by itself, or is killed after 20 s; what it started itself is not waited for. */
 export const clientSays = (verb: Verb, directory: string, options: ClientOptions = {}): Effect.Effect<Said> =>
   Effect.promise(
-    () =>
+    (signal) =>
       new Promise((resolve) => {
         const [command, ...args] = commandOf(verb, directory, options)
         const env = environmentOf(options)
         childProcess.execFile(
           command!,
           args,
-          { env, timeout: 20_000, killSignal: "SIGKILL" },
+          { env, signal, timeout: 20_000, killSignal: "SIGKILL" },
           (_error, stdout, stderr) => {
             const output = `${stdout}${stderr}`
             const line = stdout.split("\n").find((text) => text.startsWith("{"))
@@ -68,6 +68,7 @@ export const may = {
   unshare: root && succeeds("unshare", "-p", "-f", "--kill-child", "--mount-proc", "--uts", "-n", "true"),
   mount: root && succeeds("unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"),
   terminal: succeeds("python3", "-c", "import pty"),
+  trace: succeeds("strace", "-o", "/dev/null", "true"),
   limit: succeeds("prlimit", "--version"),
   becomeNobody: root && succeeds("setpriv", "--version"),
   compile: succeeds("cc", "--version")
