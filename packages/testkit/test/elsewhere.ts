@@ -68,7 +68,7 @@ export const may = {
   unshare: root && succeeds("unshare", "-p", "-f", "--kill-child", "--mount-proc", "--uts", "-n", "true"),
   mount: root && succeeds("unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"),
   terminal: succeeds("python3", "-c", "import pty"),
-  trace: succeeds("strace", "-o", "/dev/null", "true"),
+  trace: succeeds("strace", "-f", "--seccomp-bpf", "-o", "/dev/null", "true"),
   limit: succeeds("prlimit", "--version"),
   becomeNobody: root && succeeds("setpriv", "--version"),
   compile: succeeds("cc", "--version")

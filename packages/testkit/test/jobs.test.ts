@@ -31,6 +31,13 @@ const rows = (kit: Testkit["Service"], sql: string): ReadonlyArray<any> => {
 }
 const post = (kit: Testkit["Service"]) => Effect.flatMap(kit.client.http.post("/jobs"), (response) => response.text)
 
+/** When the KILL comes. */
+const moments: ReadonlyArray<[string, (kit: Testkit["Service"]) => boolean]> = [
+  ["at once", () => true],
+  ["it has begun to stop", (kit) => / stopping$/m.test(fs.readFileSync(kit.paths.log, "utf8"))],
+  ["its registration is removed", (kit) => !fs.existsSync(kit.paths.registration)]
+]
+
 describe.concurrent("work across a change of owner", () => {
   it.live(
     "after a crash, once one of several contenders is ready: no row of a dead epoch is running, and each epoch put right what was left once, also when it crashes in the middle of that",
@@ -71,7 +78,7 @@ describe.concurrent("work across a change of owner", () => {
     () =>
       withJobs((kit) =>
         Effect.gen(function* () {
-          yield* Effect.forEach([0, 5, 100], (pauseMs) =>
+          yield* Effect.forEach(moments, ([sentence, come]) =>
             Effect.gen(function* () {
               const { pid } = yield* kit.client.ensure()
               const before = rows(kit, "SELECT count(*) AS n FROM jobs")[0].n as number
@@ -88,7 +95,11 @@ describe.concurrent("work across a change of owner", () => {
               const owner = yield* kit.owner
               assert.strictEqual(owner.pid, pid)
               process.kill(-pid, "SIGTERM")
-              yield* Effect.sleep(pauseMs)
+              yield* kit.eventually(
+                sentence,
+                () => come(kit),
+                (is) => is
+              )
               yield* Effect.sync(() => process.kill(-pid, "SIGKILL")).pipe(Effect.catchDefect(() => Effect.void))
               yield* owner.exited
               const started = performance.now()

@@ -3,7 +3,7 @@ import { createServiceClient } from "@holdfast/client/promise"
 import { ServiceClient } from "@holdfast/client/ServiceClient"
 import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
 import type { Testkit } from "@holdfast/testkit/Testkit"
-import { Effect, Layer } from "effect"
+import { Effect, Fiber, Layer, Schedule } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
@@ -22,20 +22,21 @@ describe.concurrent("restarts", () => {
           )
           const errors: Array<unknown> = []
           const answers = new Map<string, number>()
-          const done = new AbortController()
-          const calling = clients.map(async (client) => {
-            while (!done.signal.aborted) {
-              const next = new Promise((resolve) => setTimeout(resolve, 50))
-              try {
-                const response = await client.fetch("/hello")
-                const text = `${response.status} ${await response.text()}`
-                answers.set(text, (answers.get(text) ?? 0) + 1)
-              } catch (error) {
-                errors.push(error)
-              }
-              await next
-            }
-          })
+          let done = false
+          const calling = yield* Effect.forEach(
+            clients,
+            (client) =>
+              Effect.promise(async () => {
+                try {
+                  const response = await client.fetch("/hello")
+                  const text = `${response.status} ${await response.text()}`
+                  answers.set(text, (answers.get(text) ?? 0) + 1)
+                } catch (error) {
+                  errors.push(error)
+                }
+              }).pipe(Effect.repeat({ schedule: Schedule.fixed("50 millis"), until: () => done })),
+            { concurrency: "unbounded", discard: true }
+          ).pipe(Effect.forkScoped)
           const pids = [first.pid]
           for (let round = 0; round < 3; round++) {
             yield* kit.eventually(
@@ -52,8 +53,8 @@ describe.concurrent("restarts", () => {
             () => answers.get(`200 hello from ${pids.at(-1)}`) ?? 0,
             (count) => count >= 20
           )
-          done.abort()
-          yield* Effect.promise(() => Promise.all(calling))
+          done = true
+          yield* Fiber.join(calling)
           assert.deepStrictEqual(errors, [])
           assert.sameMembers(
             [...answers.keys()],
