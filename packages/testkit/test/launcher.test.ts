@@ -4,7 +4,8 @@ import type { Testkit } from "@holdfast/testkit/Testkit"
 import { Effect, Stream } from "effect"
 import * as childProcess from "node:child_process"
 import * as fs from "node:fs"
-import { commandOf, environmentOf, may } from "./elsewhere.ts"
+import * as path from "node:path"
+import { clientSays, commandOf, environmentOf, may } from "./elsewhere.ts"
 import { terminal } from "./terminal.ts"
 import { boots, isReady, withKit } from "./withKit.ts"
 
@@ -177,4 +178,55 @@ describe.concurrent("a service that was started by a client whose output is capt
       )
     )
   }
+})
+
+describe.concurrent("a service and the environment of who starts it", () => {
+  const namesOf = (pid: number) =>
+    fs
+      .readFileSync(`/proc/${pid}/environ`, "utf8")
+      .split("\0")
+      .filter((line) => line !== "")
+
+  it.live("it gets what is documented and nothing else, no debugger, and a directory that stays", () =>
+    withKit({}, (kit) =>
+      Effect.gen(function* () {
+        const stood = path.join(path.dirname(kit.paths.directory), "stood")
+        fs.mkdirSync(stood)
+        const env = {
+          NODE_OPTIONS: "--inspect=127.0.0.1:0",
+          ELECTRON_RUN_AS_NODE: "1",
+          npm_config_x: "1",
+          SECRET: "1",
+          LANG: "C"
+        }
+        const said = yield* clientSays("ensure", kit.paths.directory, {
+          env,
+          before: ["sh", "-c", `cd ${stood} && exec "$@"`, "sh"]
+        })
+        assert.isString(said.value?.instanceID, said.output)
+        fs.rmdirSync(stood)
+        const { pid } = said.value
+        const names = namesOf(pid).map((line) => line.split("=")[0])
+        assert.deepStrictEqual(names.toSorted(), ["HOLDFAST_SERVICE", "HOME", "LANG", "PATH"])
+        assert.strictEqual(fs.readlinkSync(`/proc/${pid}/cwd`), kit.paths.directory)
+        assert.notInclude(fs.readFileSync(kit.paths.log, "utf8"), "Debugger")
+      })
+    )
+  )
+
+  it.live("it keeps what it was started with, until a restart, which takes the caller's", () =>
+    withKit({}, (kit) =>
+      Effect.gen(function* () {
+        const pathOf = (pid: number) => namesOf(pid).find((line) => line.startsWith("PATH="))
+        const PATH = process.env["PATH"] ?? ""
+        const env = { PATH: `${PATH}:/new` }
+        const first = (yield* clientSays("ensure", kit.paths.directory)).value
+        assert.strictEqual(pathOf(first.pid), `PATH=${PATH}`)
+        assert.strictEqual((yield* clientSays("ensure", kit.paths.directory, { env })).value.pid, first.pid)
+        assert.strictEqual((yield* clientSays("restart", kit.paths.directory, { env })).value._tag, "Restarted")
+        const { registration } = yield* isReady(kit)
+        assert.strictEqual(pathOf(registration!.pid), `PATH=${PATH}:/new`)
+      })
+    )
+  )
 })
