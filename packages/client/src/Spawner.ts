@@ -4,7 +4,7 @@
  * @since 0.1.0
  */
 import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
-import { problem } from "@holdfast/lock/Problem"
+import { type Problem, problem } from "@holdfast/lock/Problem"
 import type { ServicePaths } from "@holdfast/lock/ServicePaths"
 import * as StateDirectory from "@holdfast/lock/StateDirectory"
 import * as Context from "effect/Context"
@@ -69,11 +69,16 @@ const spawn = (spec: ServiceSpec, paths: ServicePaths): Effect.Effect<Contender,
     const contender = yield* Effect.acquireRelease(
       Effect.try({
         try: () => start(spec, paths),
-        catch: (error) =>
-          fromProblem("directory", problem("start the service in", paths.directory, error)) as DirectoryUnusable
+        catch: (error) => fromProblem("directory", unstarted(paths, error)) as DirectoryUnusable
       }),
       (started) => Effect.sync(() => started.release())
     )
     contender.follow((event) => Queue.offerUnsafe(events, event))
     return { pid: contender.pid, events }
   })
+
+/** The log is opened here; a person is told which of the two it is. */
+const unstarted = (paths: ServicePaths, error: unknown): Problem =>
+  (error as NodeJS.ErrnoException).path === paths.log
+    ? problem("write to", paths.log, error)
+    : problem("start the service in", paths.directory, error)

@@ -71,9 +71,27 @@ const viaTemporary = (path: string, text: string, place: (temporary: string) => 
   }
 }
 
+/** What a virus scanner, an indexer or a network mount answers while it holds the file for a moment. */
+const passing: ReadonlySet<string> = new Set(["EPERM", "EACCES", "EBUSY"])
+const renameTries = 10
+const renamePauseMs = 10
+
+const renamePatiently = (from: string, to: string): void => {
+  for (let left = renameTries - 1; ; left--) {
+    try {
+      return fs.renameSync(from, to)
+    } catch (error) {
+      if (left === 0 || !passing.has(codeOf(error))) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, renamePauseMs)
+    }
+  }
+}
+
 /**
  * Puts `text` at `path`, mode 0600, whole or not at all: temporary file, fsync, rename. Throws the system's error; then
  * the old file is as it was and no temporary file is left.
+ *
+ * **Details** A rename that is refused with EPERM, EACCES or EBUSY is tried again for a tenth of a second.
  *
  * @category combinators
  * @since 0.1.0
@@ -81,7 +99,7 @@ const viaTemporary = (path: string, text: string, place: (temporary: string) => 
 export const replace = (path: string, text: string): void =>
   viaTemporary(path, text, (temporary) => {
     step("at-rename")
-    fs.renameSync(temporary, path)
+    renamePatiently(temporary, path)
   })
 
 /**

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url"
 
 const client = fileURLToPath(new URL("./fixture/client.ts", import.meta.url))
 
-export type Verb = "ensure" | "status" | "stop" | "restart"
+export type Verb = "ensure" | "status" | "call" | "follow" | "stop" | "restart" | "everything"
 
 /** What the client said; `error` is its tagged error. */
 export interface Said {
@@ -21,21 +21,35 @@ export interface ClientOptions {
   readonly before?: ReadonlyArray<string>
   readonly env?: Readonly<Record<string, string>>
   readonly deadlineMs?: number
+  /** The runtime of the client; without it the one of the test. */
+  readonly runtime?: string
 }
+
+/** The command line of a client. */
+export const commandOf = (verb: Verb, directory: string, options: ClientOptions = {}): ReadonlyArray<string> => {
+  const runtime = options.runtime ?? process.execPath
+  const deadlineMs = String(options.deadlineMs ?? 10_000)
+  return [...(options.before ?? []), runtime, "--conditions", "development", client, verb, directory, deadlineMs]
+}
+
+/** All that is in a client's environment. */
+export const environmentOf = (options: ClientOptions = {}): Record<string, string> => ({
+  PATH: process.env["PATH"] ?? "",
+  HOME: process.env["HOME"] ?? "/",
+  ...options.env
+})
 
 /** Ends by itself, or is killed after 20 s; what it started itself is not waited for. */
 export const clientSays = (verb: Verb, directory: string, options: ClientOptions = {}): Effect.Effect<Said> =>
   Effect.promise(
-    () =>
+    (signal) =>
       new Promise((resolve) => {
-        const deadlineMs = String(options.deadlineMs ?? 10_000)
-        const said = [process.execPath, "--conditions", "development", client, verb, directory, deadlineMs]
-        const [command, ...args] = [...(options.before ?? []), ...said]
-        const env = { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "/", ...options.env }
+        const [command, ...args] = commandOf(verb, directory, options)
+        const env = environmentOf(options)
         childProcess.execFile(
           command!,
           args,
-          { env, timeout: 20_000, killSignal: "SIGKILL" },
+          { env, signal, timeout: 20_000, killSignal: "SIGKILL" },
           (_error, stdout, stderr) => {
             const output = `${stdout}${stderr}`
             const line = stdout.split("\n").find((text) => text.startsWith("{"))
@@ -53,6 +67,9 @@ const root = process.geteuid?.() === 0
 export const may = {
   unshare: root && succeeds("unshare", "-p", "-f", "--kill-child", "--mount-proc", "--uts", "-n", "true"),
   mount: root && succeeds("unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"),
+  terminal: succeeds("python3", "-c", "import pty"),
+  trace: succeeds("strace", "-f", "--seccomp-bpf", "-o", "/dev/null", "true"),
+  limit: succeeds("prlimit", "--version"),
   becomeNobody: root && succeeds("setpriv", "--version"),
   compile: succeeds("cc", "--version")
 }
@@ -60,7 +77,8 @@ export const may = {
 export const withoutProc = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
 export const inOwnPids = ["unshare", "-p", "-f", "--kill-child", "--mount-proc"]
 export const inOwnNetwork = ["unshare", "-n"]
-export const asNobody = ["setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups"]
+export const asUser = (uid: number) => ["setpriv", "--reuid", `${uid}`, "--regid", `${uid}`, "--clear-groups"]
+export const asNobody = asUser(12345)
 
 /** A library to preload that puts these C functions in the place of the system's. */
 export const shim = (directory: string, name: string, source: string): string => {

@@ -94,7 +94,7 @@ const openLog = (path: string): number => {
   const log = fs.openSync(path, O_WRONLY | O_APPEND | O_CREAT | (O_NONBLOCK ?? 0), 0o600)
   if (fs.fstatSync(log).isFile()) return log
   fs.closeSync(log)
-  throw Object.assign(new Error("not a file"), { code: "EISDIR" })
+  throw Object.assign(new Error("not a file"), { code: "EISDIR", path })
 }
 
 /**

@@ -1,0 +1,102 @@
+import { assert, describe, it } from "@effect/vitest"
+import type { Testkit } from "@holdfast/testkit/Testkit"
+import { Effect, type Scope } from "effect"
+import * as fs from "node:fs"
+import * as net from "node:net"
+import * as os from "node:os"
+import * as path from "node:path"
+import { type ClientOptions, clientSays, may } from "./elsewhere.ts"
+import { runtimes } from "./runtimes.ts"
+import { boots, withKit } from "./withKit.ts"
+
+/** Answers everything, and keeps what it was sent. */
+const listening = (
+  host: string,
+  answer: string
+): Effect.Effect<{ readonly port: number; readonly received: () => string }, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    let received = ""
+    const server = yield* Effect.acquireRelease(
+      Effect.callback<net.Server>((resume) => {
+        const server = net.createServer((socket) => {
+          received += "connected\n"
+          socket.on("error", () => undefined)
+          socket.on("data", (data) => {
+            received += data.toString("latin1")
+            socket.end(answer)
+          })
+        })
+        server.listen(0, host, () => resume(Effect.succeed(server)))
+      }),
+      (server) => Effect.sync(() => server.close())
+    )
+    return { port: (server.address() as net.AddressInfo).port, received: () => received }
+  })
+
+/** From cold: starts the service, uses, restarts and stops it. */
+const everything = (kit: Testkit["Service"], options: ClientOptions) =>
+  Effect.gen(function* () {
+    const said = yield* clientSays("everything", kit.paths.directory, options)
+    const [first, second] = boots(kit)
+    assert.deepStrictEqual(
+      said.value,
+      {
+        pid: first,
+        called: `hello from ${first}`,
+        status: { type: "ready" },
+        restarted: "Restarted",
+        calledAgain: `hello from ${second}`,
+        stopped: "Stopped"
+      },
+      said.output
+    )
+    assert.lengthOf(boots(kit), 2)
+  })
+
+describe.concurrent("proxy variables", () => {
+  for (const { name, path: runtime } of runtimes) {
+    const reason = runtime === undefined ? ` (${name} is not installed: npm run runtimes)` : ""
+    it.live.skipIf(runtime === undefined)(
+      `never apply to the service, under ${name}: every verb works, and the proxy is not asked${reason}`,
+      () =>
+        withKit({}, (kit) =>
+          Effect.gen(function* () {
+            const proxy = yield* listening("127.0.0.1", "HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n")
+            const url = `http://127.0.0.1:${proxy.port}`
+            const names = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]
+            const env = { ...Object.fromEntries(names.map((one) => [one, url])), NODE_USE_ENV_PROXY: "1" }
+            yield* everything(kit, { env, runtime: runtime! })
+            assert.strictEqual(proxy.received(), "")
+          })
+        )
+    )
+  }
+})
+
+const hasIPv6 = Object.values(os.networkInterfaces()).some((found) => found?.some(({ address }) => address === "::1"))
+const why = !may.mount ? " (needs mount)" : !hasIPv6 ? " (needs IPv6)" : ""
+
+describe.concurrent("the name localhost", () => {
+  for (const [what, hosts] of [
+    ["means ::1 only", "::1 localhost\n"],
+    ["means another host", "10.0.0.1 localhost\n"],
+    ["means nothing, in an empty hosts file", ""]
+  ] as const) {
+    it.live.skipIf(why !== "")(
+      `${what}: every verb works, and a program on ::1 at the service's own port is not touched${why}`,
+      () =>
+        Effect.gen(function* () {
+          const decoy = yield* listening("::1", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
+          yield* withKit({ port: decoy.port }, (kit) =>
+            Effect.gen(function* () {
+              const file = path.join(path.dirname(kit.paths.directory), "hosts")
+              fs.writeFileSync(file, hosts)
+              const mounted = 'mount --bind "$0" /etc/hosts && exec "$@"'
+              yield* everything(kit, { before: ["unshare", "-m", "sh", "-c", mounted, file] })
+              assert.strictEqual(decoy.received(), "")
+            })
+          )
+        }).pipe(Effect.scoped)
+    )
+  }
+})

@@ -1,0 +1,298 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Credential from "@holdfast/lifecycle/Credential"
+import type { Testkit } from "@holdfast/testkit/Testkit"
+import { Effect } from "effect"
+import * as childProcess from "node:child_process"
+import * as fs from "node:fs"
+import * as net from "node:net"
+import * as path from "node:path"
+import { asNobody, asUser, clientSays, may, type Verb } from "./elsewhere.ts"
+import { setKnobs } from "./fixture/service.ts"
+import { sessionIn } from "./session.ts"
+import { withKit } from "./withKit.ts"
+
+/** Every file below a directory, itself too. */
+const below = (directory: string): ReadonlyArray<string> => [
+  directory,
+  ...fs.readdirSync(directory, { recursive: true, encoding: "utf8" }).map((name) => path.join(directory, name))
+]
+
+/** Places that a test's users own, below the state directory, where what is left is ended when the test is over. */
+const places = (kit: Testkit["Service"], ...users: ReadonlyArray<number>): ReadonlyArray<string> => {
+  const { directory } = kit.paths
+  fs.chmodSync(path.dirname(directory), 0o755)
+  fs.chmodSync(directory, 0o711)
+  return users.map((uid) => {
+    const place = path.join(directory, `of-${uid}`)
+    fs.mkdirSync(place, { mode: 0o700 })
+    fs.chownSync(place, uid, uid)
+    return place
+  })
+}
+
+const textOf = (file: string): string => {
+  try {
+    return fs.readFileSync(file, "latin1")
+  } catch {
+    return "" // a directory, a socket, a process that has ended
+  }
+}
+
+/** The statuses that a program of somebody else gets from these paths, without a token or with a guess. */
+const asked = (before: ReadonlyArray<string>, url: string): ReadonlyArray<number> => {
+  const program = `
+    const statuses = []
+    for (const path of ["/hello", "/service/health", "/service/events", "/service/stop"])
+      for (const headers of [{}, { "${Credential.tokenHeader}": "${"A".repeat(43)}" }])
+        statuses.push((await fetch("${url}" + path, { method: path.endsWith("stop") ? "POST" : "GET", headers })).status)
+    console.log(JSON.stringify(statuses))`
+  const [command, ...args] = [...before, process.execPath, "--input-type=module", "-e", program]
+  return JSON.parse(childProcess.execFileSync(command!, args, { encoding: "utf8", timeout: 10_000 }))
+}
+
+const freePort = Effect.callback<number>((resume) => {
+  const server = net.createServer()
+  server.listen(0, "127.0.0.1", () => {
+    const { port } = server.address() as net.AddressInfo
+    server.close(() => resume(Effect.succeed(port)))
+  })
+})
+
+const underAnyMask = ["sh", "-c", 'umask 000; exec "$@"', "sh"]
+
+describe.concurrent("other users of the machine", () => {
+  it.live.skipIf(!may.becomeNobody)(
+    "find nothing of a service open: no file whatever the umask, no secret or token in a log, a process list or an error (needs setpriv)",
+    () =>
+      withKit({}, (kit) =>
+        Effect.gen(function* () {
+          const directory = path.join(kit.paths.directory, "deeper", "state")
+          const client = (verb: Verb) => clientSays(verb, directory, { before: underAnyMask })
+          let said = (yield* client("ensure")).output
+          said += (yield* client("stop")).output
+          setKnobs(directory, { children: true })
+          said += (yield* client("ensure")).output
+          const { pid } = JSON.parse(fs.readFileSync(path.join(directory, "service.json"), "utf8"))
+          const open = below(path.dirname(directory)).filter(
+            (file) => /(deeper|state|\/service\.[^/]*)$/.test(file) && (fs.statSync(file).mode & 0o077) !== 0
+          )
+          assert.deepStrictEqual(open, [])
+
+          const { registration, texts } = yield* sessionIn(directory)
+          // as open as can be, so that only the service's own modes and answers stand between
+          for (const above of [path.dirname(kit.paths.directory), kit.paths.directory, path.dirname(directory)])
+            fs.chmodSync(above, 0o755)
+          assert.deepStrictEqual([...new Set(asked(asNobody, registration.url))], [401])
+          const [command, ...args] = [...asNobody, "cat", path.join(directory, "service.secret")]
+          assert.notStrictEqual(childProcess.spawnSync(command!, args).status, 0)
+          const refused = yield* clientSays("ensure", directory, { before: asNobody })
+          assert.strictEqual(refused.error?._tag, "DirectoryUnusable", refused.output)
+          said += refused.output
+          // errors of our own, too: of a wrong secret, and of a service that is somebody else's by now
+          const secret = fs.readFileSync(path.join(directory, "service.secret"))
+          fs.chmodSync(path.join(directory, "service.secret"), 0o644)
+          const rejected = yield* client("ensure")
+          assert.strictEqual(rejected.error?._tag, "CredentialRejected", rejected.output)
+          said += rejected.output
+          fs.writeFileSync(path.join(directory, "service.secret"), secret, { mode: 0o600 })
+          fs.chmodSync(path.join(directory, "service.secret"), 0o600)
+
+          const children = fs.readFileSync(path.join(directory, "children"), "utf8").split("\n")
+          const about = [...children, pid].flatMap((one) => [`/proc/${one}/cmdline`, `/proc/${one}/environ`])
+          assert.isAbove(children.length, 3)
+          const places = [...about, ...below(directory).filter((file) => !file.endsWith("service.secret"))]
+          for (const place of places) said += textOf(place)
+          for (const text of texts) assert.isFalse(said.includes(text))
+          assert.include(said, "HOLDFAST_SERVICE", "the search reads what it should")
+          assert.strictEqual((yield* client("stop")).value?._tag, "Stopped")
+          for (const child of children) process.kill(Number(child), "SIGKILL")
+        })
+      ),
+    60_000
+  )
+
+  it.live.skipIf(!may.trace)(
+    "find no file open at any moment: each is private from its creation, whatever the umask (needs strace)",
+    () =>
+      withKit({}, (kit) =>
+        Effect.gen(function* () {
+          const directory = path.join(kit.paths.directory, "state")
+          const trace = path.join(path.dirname(kit.paths.directory), "trace")
+          const tracing = ["strace", "-D", "-f", "--seccomp-bpf", "-o", trace, "-e", "trace=openat,mkdir,/chmod"]
+          const said = yield* clientSays("ensure", directory, { before: [...underAnyMask, ...tracing] })
+          assert.isString(said.value?.instanceID, said.output)
+          yield* clientSays("stop", directory)
+          const modes = new Map<string, string>()
+          for (const line of fs.readFileSync(trace, "utf8").split("\n")) {
+            const found = /(?:openat\(AT_FDCWD, |mkdir\()"([^"]+)".* (0\d+)(?:\)| <unfinished)/.exec(line)
+            const ours = found !== null && found[1]!.startsWith(directory)
+            if (ours && !modes.has(found[1]!)) modes.set(found[1]!, found[2]!)
+          }
+          assert.isAbove(modes.size, 6, "the files were seen being made")
+          assert.sameMembers([...new Set(modes.values())], ["0600", "0700"])
+        })
+      ),
+    60_000
+  )
+})
+
+const [one, two] = [12345, 12346]
+
+describe.concurrent("two users of one machine", () => {
+  it.live.skipIf(!may.becomeNobody)(
+    "with the same default configuration and one temporary directory have a service each, and use only their own (needs setpriv)",
+    () =>
+      withKit({}, (kit) =>
+        Effect.gen(function* () {
+          const homes = places(kit, one, two)
+          const shared = path.join(kit.paths.directory, "tmp")
+          fs.mkdirSync(shared)
+          fs.chmodSync(shared, 0o1777)
+          const client = (verb: Verb, index: number) =>
+            // these users are not in the password database, so HOME says where their service is
+            clientSays(verb, "", {
+              before: asUser([one, two][index]!),
+              env: { HOME: homes[index]!, TMPDIR: shared }
+            })
+          const both = (verb: Verb) => Effect.all([client(verb, 0), client(verb, 1)], { concurrency: 2 })
+          const ready = yield* both("ensure")
+          for (const { output, value } of ready) assert.isString(value?.instanceID, output)
+          const [first, second] = ready.map(({ value }) => value)
+          assert.notStrictEqual(first.instanceID, second.instanceID)
+          assert.deepStrictEqual(
+            (yield* both("call")).map(({ value }) => value),
+            [`hello from ${first.pid}`, `hello from ${second.pid}`]
+          )
+          const tokens = []
+          for (const [index, home] of homes.entries()) {
+            const directory = path.join(home, ".local/state/fixture")
+            assert.strictEqual(fs.statSync(path.join(directory, "service.lock")).uid, [one, two][index])
+            const program = `console.log((await import("${import.meta.resolve("@holdfast/lifecycle/Credential")}")).load("${directory}/service.secret")._tag)`
+            const [command, ...args] = [
+              ...asUser([two, one][index]!),
+              process.execPath,
+              "--input-type=module",
+              "-e",
+              program
+            ]
+            assert.strictEqual(childProcess.execFileSync(command!, args, { encoding: "utf8" }), "Rejected\n")
+            tokens.push(fs.readFileSync(path.join(directory, "service.secret"), "utf8"))
+          }
+          assert.notStrictEqual(tokens[0], tokens[1])
+          assert.deepStrictEqual(fs.readdirSync(shared), [])
+          for (const { output, value } of yield* both("stop")) assert.strictEqual(value?._tag, "Stopped", output)
+        })
+      ),
+    60_000
+  )
+
+  it.live.skipIf(!may.becomeNobody)(
+    "with one fixed port: the second is told so, with the port, and neither gets anything of the other's (needs setpriv)",
+    () =>
+      withKit({}, (kit) =>
+        Effect.gen(function* () {
+          const directories = places(kit, one, two)
+          const port = yield* freePort
+          for (const [index, directory] of directories.entries()) {
+            setKnobs(directory, { port })
+            fs.chownSync(path.join(directory, "knobs.json"), [one, two][index]!, [one, two][index]!)
+          }
+          const client = (verb: Verb, index: number) =>
+            clientSays(verb, directories[index]!, { before: asUser([one, two][index]!) })
+          const first = yield* client("ensure", 0)
+          assert.include(first.value?.url, String(port), first.output)
+          const second = yield* client("ensure", 1)
+          assert.include(second.error?.message, `Port ${port} is in use`, second.output)
+          assert.strictEqual((yield* client("call", 0)).value, `hello from ${first.value.pid}`)
+          assert.strictEqual((yield* client("stop", 0)).value?._tag, "Stopped")
+          assert.strictEqual((yield* client("everything", 1)).value?.stopped, "Stopped")
+        })
+      ),
+    60_000
+  )
+
+  it.live.skipIf(!may.becomeNobody)(
+    "where the other has put something in the state directory's place: refused with the path, and nothing is written there (needs setpriv)",
+    () =>
+      withKit({}, (kit) =>
+        Effect.gen(function* () {
+          const [theirs] = places(kit, two)
+          const place = path.join(kit.paths.directory, "squatted")
+          fs.writeFileSync(path.join(theirs!, "file"), "theirs")
+          const listed = () => below(kit.paths.directory).map((file) => [file, fs.lstatSync(file).mtimeMs])
+          for (const squat of [
+            () => fs.mkdirSync(place),
+            () => fs.writeFileSync(place, "theirs"),
+            () => fs.symlinkSync(theirs!, place),
+            () => fs.symlinkSync(path.join(theirs!, "file"), place)
+          ]) {
+            squat()
+            fs.lchownSync(place, two, two)
+            const before = listed()
+            const { error, output } = yield* clientSays("ensure", place, { before: asUser(one) })
+            assert.strictEqual(error?._tag, "DirectoryUnusable", output)
+            assert.include(error?.message, place)
+            assert.deepStrictEqual(listed(), before)
+            fs.rmSync(place, { recursive: true })
+          }
+        })
+      ),
+    60_000
+  )
+})
+
+describe.concurrent("root and the service of another user", () => {
+  it.live.skipIf(!may.becomeNobody)(
+    "a run as root in a user's directory is refused and leaves nothing of root's, also while that user's service runs (needs setpriv)",
+    () =>
+      withKit({}, (kit) =>
+        Effect.gen(function* () {
+          const [directory] = places(kit, one)
+          const asRoot = Effect.gen(function* () {
+            const { error, output } = yield* clientSays("ensure", directory!)
+            assert.strictEqual(error?._tag, "DirectoryUnusable", output)
+            assert.include(error?.message, "belongs to another user")
+            for (const file of below(directory!)) assert.strictEqual(fs.lstatSync(file).uid, one, file)
+          })
+          yield* asRoot
+          assert.deepStrictEqual(fs.readdirSync(directory!), [])
+          const ready = yield* clientSays("ensure", directory!, { before: asUser(one) })
+          assert.isString(ready.value?.instanceID, ready.output)
+          for (const verb of ["status", "stop"] as const) yield* clientSays(verb, directory!)
+          yield* asRoot
+          assert.deepStrictEqual((yield* clientSays("ensure", directory!, { before: asUser(one) })).value, ready.value)
+          assert.strictEqual((yield* clientSays("stop", directory!, { before: asUser(one) })).value?._tag, "Stopped")
+        })
+      ),
+    60_000
+  )
+
+  it.live.skipIf(!may.becomeNobody)(
+    "whatever file of it a run as root has left is one message with its path, and no loop (needs setpriv)",
+    () =>
+      withKit({}, (kit) =>
+        Effect.gen(function* () {
+          const [directory] = places(kit, one)
+          const client = (verb: Verb) => clientSays(verb, directory!, { before: asUser(one), deadlineMs: 5000 })
+          yield* client("ensure")
+          yield* client("stop")
+          for (const name of ["lock", "secret", "lease.db", "log", undefined]) {
+            const file = name === undefined ? directory! : path.join(directory!, `service.${name}`)
+            fs.chownSync(file, 0, 0)
+            fs.chmodSync(file, name === undefined ? 0o700 : 0o600)
+            const { error, output } = yield* client("ensure")
+            assert.isDefined(error, output)
+            assert.include(error?.message, file)
+            assert.isNotEmpty(error?.action)
+            assert.notInclude(error?.message, "\n")
+            yield* kit.eventually("no process is left", kit.processes, (left) => left.length === 0)
+            fs.chownSync(file, one, one)
+          }
+          const { output, value } = yield* client("ensure")
+          assert.isString(value?.instanceID, output)
+          assert.strictEqual((yield* client("stop")).value?._tag, "Stopped")
+        })
+      ),
+    60_000
+  )
+})
