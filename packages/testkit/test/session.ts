@@ -6,6 +6,9 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 
 export interface Session extends Credential.Session {
+  /** Where the owner's port is. */
+  readonly host: string
+  readonly port: number
   readonly secret: Credential.Secret
   /** The secret and the token in every way they may be written down, to look for. */
   readonly texts: ReadonlyArray<string>
@@ -19,9 +22,12 @@ export const sessionIn = (directory: string): Effect.Effect<Session> =>
     if (loaded._tag !== "Secret") throw new Error(loaded._tag)
     const attached = await Credential.attach(registration, loaded.secret)
     if (attached._tag !== "Attached") throw new Error(attached.why)
+    const { address } = attached.session
+    if (!("port" in address)) throw new Error("It listens on no port.")
     const key = Buffer.from(fs.readFileSync(file, "utf8").trim(), "base64url")
     const texts = (["base64url", "base64", "hex", "latin1"] as const).map((encoding) => key.toString(encoding))
-    return { ...attached.session, secret: loaded.secret, texts: [...texts, attached.session.token] }
+    const { host, port } = address
+    return { ...attached.session, host, port, secret: loaded.secret, texts: [...texts, attached.session.token] }
   })
 
 export const sessionOf = (kit: Testkit["Service"]): Effect.Effect<Session> => sessionIn(kit.paths.directory)
