@@ -1,6 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Credential from "@holdfast/lifecycle/Credential"
-import type { Testkit } from "@holdfast/testkit/Testkit"
 import { Effect, Fiber } from "effect"
 import * as childProcess from "node:child_process"
 import * as fs from "node:fs"
@@ -99,17 +98,17 @@ describe.concurrent("other users of the machine", () => {
           const directory = path.join(kit.paths.directory, "state")
           const trace = path.join(path.dirname(kit.paths.directory), "trace")
           const tracing = ["strace", "-f", "--seccomp-bpf", "-o", trace, "-e", "trace=openat,mkdir"]
+          const [said, heard] = [path.join(path.dirname(trace), "said"), ["sh", "-c", 'exec "$@" >$0']]
           // strace ends when all that it follows has ended, the service too
-          const traced = yield* clientSays("ensure", directory, { before: [...underAnyMask, ...tracing] }).pipe(
-            Effect.forkScoped
+          const traced = yield* clientSays("ensure", directory, {
+            before: [...underAnyMask, ...tracing, ...heard, said]
+          }).pipe(Effect.forkScoped)
+          const ready = yield* kit.eventually(
+            "it is ready",
+            () => textOf(said),
+            (text) => text.endsWith("}\n")
           )
-          const [booted, registered] = ["boots", "service.json"].map((name) => path.join(directory, name))
-          yield* kit.eventually(
-            "it has come to its application",
-            () => fs.existsSync(booted!),
-            (is) => is
-          )
-          yield* end(kit, JSON.parse(fs.readFileSync(registered!, "utf8")).pid)
+          yield* end(kit, JSON.parse(ready).value.pid)
           yield* Fiber.join(traced)
           const modes = new Map<string, string>()
           for (const line of fs.readFileSync(trace, "utf8").split("\n")) {
