@@ -59,21 +59,13 @@ const challengeOf = async (ask: Ask, { registration }: Session) => {
 }
 const provenBy = (token: string) => ({ [Credential.tokenHeader]: token })
 
-/** A proof that was used, for each session of the test. */
-const used = new WeakMap<Session, Promise<unknown>>()
-const replayOf = (ask: Ask, session: Session): Promise<unknown> => {
-  const made =
-    used.get(session) ??
-    challengeOf(ask, session).then(async ({ clientNonce, serverNonce }) => {
-      const endpoint = `${session.host}:${session.port}`
-      const challenge = { instanceID: session.registration.instanceID, endpoint, clientNonce, serverNonce }
-      const proof = Credential.prove(session.secret, "client", challenge)
-      const body = { clientNonce, serverNonce, proof }
-      assert.strictEqual((await ask(post("/service/session", body))).status, 200, "the first time it is good")
-      return body
-    })
-  used.set(session, made)
-  return made
+/** The second round of a session, with a proof that holds. */
+const proofOf = async (ask: Ask, session: Session): Promise<Request> => {
+  const { clientNonce, serverNonce } = await challengeOf(ask, session)
+  const endpoint = `${session.host}:${session.port}`
+  const challenge = { instanceID: session.registration.instanceID, endpoint, clientNonce, serverNonce }
+  const proof = Credential.prove(session.secret, "client", challenge)
+  return post("/service/session", { clientNonce, serverNonce, proof })
 }
 
 /** Sends a body drop by drop, and goes before its end. */
@@ -179,7 +171,11 @@ const kinds: ReadonlyArray<Kind> = [
   {
     what: "proofs that were used",
     refused: [401],
-    attack: async (ask, session) => ask(post("/service/session", await replayOf(ask, session)))
+    attack: async (ask, session) => {
+      const proven = await proofOf(ask, session)
+      assert.strictEqual((await ask(proven)).status, 200, "the first time it is good")
+      return ask(proven)
+    }
   },
   {
     what: "the service's own proofs sent back",

@@ -65,7 +65,7 @@ describe.concurrent("a service that a client in a terminal has started", () => {
     () =>
       withKit({}, (kit) =>
         Effect.gen(function* () {
-          let service: number | undefined
+          const services: Array<number> = []
           for (const [what, end] of ends) {
             yield* Effect.gen(function* () {
               const { directory } = kit.paths
@@ -82,8 +82,9 @@ describe.concurrent("a service that a client in a terminal has started", () => {
               const client = Number(/client (\d+)/.exec(window.output())?.[1])
               assert.isTrue(alive(client), window.output())
               const { registration } = yield* isReady(kit)
-              service ??= registration!.pid
-              const sockets = () => descriptorsOf(service!).filter((one) => one.startsWith("socket:")).length
+              const service = registration!.pid
+              services.push(service) // each terminal starts its own, which is in no other's session
+              const sockets = () => descriptorsOf(service).filter((one) => one.startsWith("socket:")).length
               const other = yield* stream(kit)
               yield* kit.eventually(
                 "the other client receives ticks",
@@ -107,10 +108,11 @@ describe.concurrent("a service that a client in a terminal has started", () => {
                 () => other.ticks,
                 (now) => now > ticks + 5
               )
-              assert.deepStrictEqual([other.gaps, [...other.owners]], [0, [service!]], what)
+              assert.deepStrictEqual([other.gaps, [...other.owners]], [0, [service]], what)
+              assert.strictEqual((yield* kit.client.stop())._tag, "Stopped")
             }).pipe(Effect.scoped)
           }
-          assert.deepStrictEqual(boots(kit), [service!])
+          assert.deepStrictEqual(boots(kit), services)
         })
       )
   )

@@ -1,34 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Credential from "@holdfast/lifecycle/Credential"
-import type { Testkit } from "@holdfast/testkit/Testkit"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import * as childProcess from "node:child_process"
 import * as fs from "node:fs"
 import * as net from "node:net"
 import * as path from "node:path"
 import { asNobody, asUser, clientSays, may, type Verb } from "./elsewhere.ts"
 import { setKnobs } from "./fixture/service.ts"
+import { below, end, one, places, two } from "./people.ts"
 import { sessionIn } from "./session.ts"
 import { withKit } from "./withKit.ts"
-
-/** Every file below a directory, itself too. */
-const below = (directory: string): ReadonlyArray<string> => [
-  directory,
-  ...fs.readdirSync(directory, { recursive: true, encoding: "utf8" }).map((name) => path.join(directory, name))
-]
-
-/** Places that a test's users own, below the state directory, where what is left is ended when the test is over. */
-const places = (kit: Testkit["Service"], ...users: ReadonlyArray<number>): ReadonlyArray<string> => {
-  const { directory } = kit.paths
-  fs.chmodSync(path.dirname(directory), 0o755)
-  fs.chmodSync(directory, 0o711)
-  return users.map((uid) => {
-    const place = path.join(directory, `of-${uid}`)
-    fs.mkdirSync(place, { mode: 0o700 })
-    fs.chownSync(place, uid, uid)
-    return place
-  })
-}
 
 const textOf = (file: string): string => {
   try {
@@ -51,8 +32,7 @@ const asked = (before: ReadonlyArray<string>, url: string): ReadonlyArray<number
 }
 
 const freePort = Effect.callback<number>((resume) => {
-  const server = net.createServer()
-  server.listen(0, "127.0.0.1", () => {
+  const server = net.createServer().listen(0, "127.0.0.1", () => {
     const { port } = server.address() as net.AddressInfo
     server.close(() => resume(Effect.succeed(port)))
   })
@@ -69,7 +49,7 @@ describe.concurrent("other users of the machine", () => {
           const directory = path.join(kit.paths.directory, "deeper", "state")
           const client = (verb: Verb) => clientSays(verb, directory, { before: underAnyMask })
           let said = (yield* client("ensure")).output
-          said += (yield* client("stop")).output
+          yield* end(kit, JSON.parse(fs.readFileSync(path.join(directory, "service.json"), "utf8")).pid)
           setKnobs(directory, { children: true })
           said += (yield* client("ensure")).output
           const { pid } = JSON.parse(fs.readFileSync(path.join(directory, "service.json"), "utf8"))
@@ -104,8 +84,7 @@ describe.concurrent("other users of the machine", () => {
           for (const place of places) said += textOf(place)
           for (const text of texts) assert.isFalse(said.includes(text))
           assert.include(said, "HOLDFAST_SERVICE", "the search reads what it should")
-          assert.strictEqual((yield* client("stop")).value?._tag, "Stopped")
-          for (const child of children) process.kill(Number(child), "SIGKILL")
+          yield* end(kit, pid, ...children.map(Number))
         })
       ),
     60_000
@@ -118,10 +97,19 @@ describe.concurrent("other users of the machine", () => {
         Effect.gen(function* () {
           const directory = path.join(kit.paths.directory, "state")
           const trace = path.join(path.dirname(kit.paths.directory), "trace")
-          const tracing = ["strace", "-D", "-f", "--seccomp-bpf", "-o", trace, "-e", "trace=openat,mkdir,/chmod"]
-          const said = yield* clientSays("ensure", directory, { before: [...underAnyMask, ...tracing] })
-          assert.isString(said.value?.instanceID, said.output)
-          yield* clientSays("stop", directory)
+          const tracing = ["strace", "-f", "--seccomp-bpf", "-o", trace, "-e", "trace=openat,mkdir"]
+          const [said, heard] = [path.join(path.dirname(trace), "said"), ["sh", "-c", 'exec "$@" >$0']]
+          // strace ends when all that it follows has ended, the service too
+          const traced = yield* clientSays("ensure", directory, {
+            before: [...underAnyMask, ...tracing, ...heard, said]
+          }).pipe(Effect.forkScoped)
+          const ready = yield* kit.eventually(
+            "it is ready",
+            () => textOf(said),
+            (text) => text.endsWith("}\n")
+          )
+          yield* end(kit, JSON.parse(ready).value.pid)
+          yield* Fiber.join(traced)
           const modes = new Map<string, string>()
           for (const line of fs.readFileSync(trace, "utf8").split("\n")) {
             const found = /(?:openat\(AT_FDCWD, |mkdir\()"([^"]+)".* (0\d+)(?:\)| <unfinished)/.exec(line)
@@ -135,8 +123,6 @@ describe.concurrent("other users of the machine", () => {
     60_000
   )
 })
-
-const [one, two] = [12345, 12346]
 
 describe.concurrent("two users of one machine", () => {
   it.live.skipIf(!may.becomeNobody)(
@@ -180,7 +166,7 @@ describe.concurrent("two users of one machine", () => {
           }
           assert.notStrictEqual(tokens[0], tokens[1])
           assert.deepStrictEqual(fs.readdirSync(shared), [])
-          for (const { output, value } of yield* both("stop")) assert.strictEqual(value?._tag, "Stopped", output)
+          yield* end(kit, first.pid, second.pid)
         })
       ),
     60_000
@@ -205,7 +191,7 @@ describe.concurrent("two users of one machine", () => {
           assert.include(second.error?.message, `Port ${port} is in use`, second.output)
           assert.strictEqual((yield* client("call", 0)).value, `hello from ${first.value.pid}`)
           assert.strictEqual((yield* client("stop", 0)).value?._tag, "Stopped")
-          assert.strictEqual((yield* client("everything", 1)).value?.stopped, "Stopped")
+          yield* end(kit)
         })
       ),
     60_000
@@ -235,62 +221,6 @@ describe.concurrent("two users of one machine", () => {
             assert.deepStrictEqual(listed(), before)
             fs.rmSync(place, { recursive: true })
           }
-        })
-      ),
-    60_000
-  )
-})
-
-describe.concurrent("root and the service of another user", () => {
-  it.live.skipIf(!may.becomeNobody)(
-    "a run as root in a user's directory is refused and leaves nothing of root's, also while that user's service runs (needs setpriv)",
-    () =>
-      withKit({}, (kit) =>
-        Effect.gen(function* () {
-          const [directory] = places(kit, one)
-          const asRoot = Effect.gen(function* () {
-            const { error, output } = yield* clientSays("ensure", directory!)
-            assert.strictEqual(error?._tag, "DirectoryUnusable", output)
-            assert.include(error?.message, "belongs to another user")
-            for (const file of below(directory!)) assert.strictEqual(fs.lstatSync(file).uid, one, file)
-          })
-          yield* asRoot
-          assert.deepStrictEqual(fs.readdirSync(directory!), [])
-          const ready = yield* clientSays("ensure", directory!, { before: asUser(one) })
-          assert.isString(ready.value?.instanceID, ready.output)
-          for (const verb of ["status", "stop"] as const) yield* clientSays(verb, directory!)
-          yield* asRoot
-          assert.deepStrictEqual((yield* clientSays("ensure", directory!, { before: asUser(one) })).value, ready.value)
-          assert.strictEqual((yield* clientSays("stop", directory!, { before: asUser(one) })).value?._tag, "Stopped")
-        })
-      ),
-    60_000
-  )
-
-  it.live.skipIf(!may.becomeNobody)(
-    "whatever file of it a run as root has left is one message with its path, and no loop (needs setpriv)",
-    () =>
-      withKit({}, (kit) =>
-        Effect.gen(function* () {
-          const [directory] = places(kit, one)
-          const client = (verb: Verb) => clientSays(verb, directory!, { before: asUser(one), deadlineMs: 5000 })
-          yield* client("ensure")
-          yield* client("stop")
-          for (const name of ["lock", "secret", "lease.db", "log", undefined]) {
-            const file = name === undefined ? directory! : path.join(directory!, `service.${name}`)
-            fs.chownSync(file, 0, 0)
-            fs.chmodSync(file, name === undefined ? 0o700 : 0o600)
-            const { error, output } = yield* client("ensure")
-            assert.isDefined(error, output)
-            assert.include(error?.message, file)
-            assert.isNotEmpty(error?.action)
-            assert.notInclude(error?.message, "\n")
-            yield* kit.eventually("no process is left", kit.processes, (left) => left.length === 0)
-            fs.chownSync(file, one, one)
-          }
-          const { output, value } = yield* client("ensure")
-          assert.isString(value?.instanceID, output)
-          assert.strictEqual((yield* client("stop")).value?._tag, "Stopped")
         })
       ),
     60_000
