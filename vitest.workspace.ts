@@ -9,7 +9,7 @@ export default defineConfig({
   test: {
     reporters: ["default", "./vitest.plain-reporter.ts"],
     // tests start real processes; two cores do not carry more files at once
-    maxWorkers: 2,
+    maxWorkers: 3,
     maxConcurrency: 3,
     testTimeout: 30_000,
     hookTimeout: 30_000,

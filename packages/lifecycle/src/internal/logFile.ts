@@ -43,13 +43,14 @@ const rotate = (path: string, limit: number): void => {
   attempt(() => fs.truncateSync(path, 0))
 }
 
+const terminal = 1
 const printed = 2
 
 /** `path` undefined: to the terminal. `instanceID` is shown by its first eight characters. */
 export const open = (path: string | undefined, instanceID: string, limit: number = limitBytes): LogFile => {
   let own: number | undefined
   let written = 0
-  const target = (): number => own ?? printed
+  const target = (): number => own ?? (path === undefined ? terminal : printed)
   const isAt = (descriptor: number, file: string): boolean => {
     const there = seen(file)
     const ours = attempt(() => fs.fstatSync(descriptor, { bigint: true }))
