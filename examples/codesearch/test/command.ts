@@ -36,6 +36,7 @@ const run =
         env: {
           PATH: process.env["PATH"],
           HOME: process.env["HOME"],
+          NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
           CODESEARCH_STATE_DIR: state,
           ...options.environment
         },

@@ -72,7 +72,12 @@ export const hands = (options: HandsOptions = {}): Effect.Effect<Hands, never, S
     const child = yield* Effect.acquireRelease(
       Effect.sync(() =>
         childProcess.spawn(command!, args, {
-          env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "/", ...options.env },
+          env: {
+            PATH: process.env["PATH"] ?? "",
+            HOME: process.env["HOME"] ?? "/",
+            NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? "",
+            ...options.env
+          },
           stdio: ["pipe", "pipe", "pipe", options.inherit ?? "ignore"]
         })
       ),

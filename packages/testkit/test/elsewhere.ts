@@ -36,6 +36,7 @@ export const commandOf = (verb: Verb, directory: string, options: ClientOptions 
 export const environmentOf = (options: ClientOptions = {}): Record<string, string> => ({
   PATH: process.env["PATH"] ?? "",
   HOME: process.env["HOME"] ?? "/",
+  NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? "",
   ...options.env
 })
 
