@@ -61,6 +61,7 @@ export interface ShellOptions {
  * **Details**
  *
  * - `dispatch`: tells the lifecycle what happened; late events change nothing.
+ * - `answered`: the first answer has left.
  * - `mount`: the application's handlers, used while the status is `ready`.
  * - `guard`: asked before each request of the application; where the owner is not provably recent, the request waits
  *   until it has renewed, and is refused when it was superseded.
@@ -80,6 +81,7 @@ export interface LifecycleShell {
   readonly status: () => ServiceStatus
   readonly dispatch: (event: LifecycleEvent) => void
   readonly mount: (handler: Handler, upgrade?: UpgradeHandler) => void
+  readonly answered: Promise<void>
   readonly guard: (isRecent: () => boolean, renew: () => Promise<boolean>) => void
   readonly subscribe: (listener: (status: ServiceStatus) => void) => () => void
   readonly onStop: (listener: () => void) => void
@@ -134,6 +136,9 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
   }
 
   const server = http.createServer((request, response) => route(request, response))
+  const answered = new Promise<void>((resolve) => {
+    server.once("request", (_, response: Http.ServerResponse) => response.once("finish", resolve))
+  })
   server.on("upgrade", (request, socket, head) => upgrade(request, socket, head))
   const { endpoint, hosts, reassert, url } = await listen(server, options)
   const sessions = session.make({ ...options, endpoint })
@@ -217,6 +222,7 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
     instanceID: options.instanceID,
     status: () => status,
     dispatch,
+    answered,
     guard: (...guards) => {
       ;[isRecent, renew] = guards
     },

@@ -12,8 +12,14 @@ import { couldNotStart, drainMs, open, type Owner } from "./owner.ts"
 import type { StartupPipe } from "./startupPipe.ts"
 import { armWatchdog } from "./stopWatchdog.ts"
 
-/** Turns of the event loop in which `starting` is answered, before an import blocks the loop (measured: 76 → 48 ms). */
-const turnsBeforeImport = 5
+/**
+ * An import blocks the event loop for 70 ms and more: a client that was told where we are, or finds us now, is answered
+ * before it.
+ * Turns of the loop alone do not do: without work five of them pass before its request has crossed the machine.
+ */
+const heard = (owner: Owner): Promise<void> =>
+  Promise.race([owner.shell.answered, new Promise<void>((resolve) => setTimeout(resolve, patienceForFirstMs))])
+const patienceForFirstMs = 25
 
 const exitCodes = {
   directory: ExitCode.cannotCreate,
@@ -50,7 +56,7 @@ export const own = async (
   setInterval(log.check, logCheckMs).unref()
   const ended = followProcess(owner, options.foreground, log)
   followStatus(owner, pipe, log)
-  for (let turn = 0; turn < turnsBeforeImport; turn++) await new Promise((next) => setImmediate(next))
+  await heard(owner)
   try {
     const { run } = await import("./run.ts")
     await Promise.race([run(lock, claimed.claim, owner, log, application), ended])
