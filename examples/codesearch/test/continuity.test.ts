@@ -60,6 +60,24 @@ const isRead = (service: ServiceClient["Service"]) =>
 const handedOver = (kit: Kit): unknown =>
   (JSON.parse(fs.readFileSync(kit.paths.continuity, "utf8")) as { readonly value: unknown }).value
 
+/** A launch of the next version, which goes on reading. */
+const readByNextVersion = (kit: Kit) =>
+  Effect.gen(function* () {
+    const client = yield* ServiceClient
+    assert.strictEqual((yield* client.launch()).version, "0.2.0")
+    yield* isRead(client)
+  }).pipe(
+    Effect.provide(
+      Layer.fresh(
+        ServiceClient.layer({
+          ...kit.spec,
+          version: "0.2.0",
+          entry: new URL("./fixture/next.ts", import.meta.url)
+        })
+      )
+    )
+  )
+
 describe("a root whose first reading was cut short", () => {
   test("by a stop is read to its end by the next owner, and nobody has to name it again", (kit) =>
     Effect.gen(function* () {
@@ -78,24 +96,14 @@ describe("a root whose first reading was cut short", () => {
       yield* beginReading(kit, root)
       yield* kit.client.stop()
       fs.rmSync(path.join(kit.paths.directory, "service.index"), { recursive: true })
-      const next = { ...kit.spec, version: "0.2.0", entry: new URL("./fixture/next.ts", import.meta.url) }
-      yield* Effect.gen(function* () {
-        const client = yield* ServiceClient
-        assert.strictEqual((yield* client.launch()).version, "0.2.0")
-        yield* isRead(client)
-      }).pipe(Effect.provide(Layer.fresh(ServiceClient.layer(next))))
+      yield* readByNextVersion(kit)
     }))
 
   test("by a launch of the next version is read to its end by that one", (kit) =>
     Effect.gen(function* () {
       const root = bigTree(kit)
       yield* beginReading(kit, root)
-      const next = { ...kit.spec, version: "0.2.0", entry: new URL("./fixture/next.ts", import.meta.url) }
-      yield* Effect.gen(function* () {
-        const client = yield* ServiceClient
-        assert.strictEqual((yield* client.launch()).version, "0.2.0")
-        yield* isRead(client)
-      }).pipe(Effect.provide(Layer.fresh(ServiceClient.layer(next))))
+      yield* readByNextVersion(kit)
     }))
 
   test("is not handed over once it was read", (kit) =>
