@@ -9,6 +9,7 @@ import type * as Http from "node:http"
 import * as Credential from "./Credential.ts"
 import type { Duplex } from "node:stream"
 import { make as makeAnswering } from "./internal/answering.ts"
+import { track } from "./internal/connections.ts"
 import { listen } from "./internal/listen.ts"
 import { initial, type LifecycleEvent, reduce } from "./internal/lifecycle.ts"
 import { type Refused, refuse, refuseUpgrade } from "./internal/reply.ts"
@@ -136,6 +137,7 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
   }
 
   const server = http.createServer((request, response) => route(request, response))
+  const connections = track(server)
   const answered = new Promise<void>((resolve) => {
     server.once("request", (_, response: Http.ServerResponse) => response.once("finish", resolve))
   })
@@ -240,14 +242,15 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
     uses: used,
     drained: answering.drained,
     reassert,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-        answering.cut()
-      })
+    close: () => {
+      answering.cut()
+      return connections.close(patienceWithSilentMs)
+    }
   }
 }
+
+/** How long a client that has connected may take to ask, in milliseconds. Nobody waits where none has. */
+const patienceWithSilentMs = 500
 
 /** The application never sees the token: `headers` and `headersDistinct` are both made from the raw ones. */
 const forgetToken = (request: Http.IncomingMessage): void => {

@@ -112,40 +112,42 @@ describe.concurrent("idle exit", () => {
 const arrivals = [900, 990, 1000, 1005, 1020]
 
 describe("clients that arrive as an idle service ends", () => {
-  it.live(
-    "twenty at the very moment all get an answer, from this instance or from the next",
-    () =>
-      withKit({ idleExit: "1 second" }, (kit) =>
-        Effect.gen(function* () {
-          const answered = new Set<string>()
-          for (const arrival of arrivals) {
-            yield* kit.client.launch()
-            const before = boots(kit).length
-            const first = yield* Effect.flatMap(kit.client.http.get("/hello"), ({ text }) => text)
-            const from = performance.now()
-            const texts = yield* Effect.forEach(
-              Array.from({ length: 20 }, (_, n) => n),
-              (n) =>
-                as(kit, (client) =>
-                  Effect.gen(function* () {
-                    // every second one has found the service long before
-                    if (n % 2 === 0) yield* client.state
-                    yield* moment(from + arrival + n * 2)
-                    const { text } = yield* client.http.get("/hello")
-                    return yield* text
-                  })
-                ),
-              { concurrency: "unbounded" }
-            )
-            for (const text of texts) {
-              assert.match(text, /^hello from \d+$/)
-              answered.add(text === first ? "this" : "next")
+  for (const method of ["get", "post"] as const) {
+    it.live(
+      `twenty that ${method} at the very moment all get an answer, from this instance or from the next`,
+      () =>
+        withKit({ idleExit: "1 second" }, (kit) =>
+          Effect.gen(function* () {
+            const answered = new Set<string>()
+            for (const arrival of arrivals) {
+              yield* kit.client.launch()
+              const before = boots(kit).length
+              const first = yield* Effect.flatMap(kit.client.http.get("/hello"), ({ text }) => text)
+              const from = performance.now()
+              const texts = yield* Effect.forEach(
+                Array.from({ length: 20 }, (_, n) => n),
+                (n) =>
+                  as(kit, (client) =>
+                    Effect.gen(function* () {
+                      // every second one has found the service long before
+                      if (n % 2 === 0) yield* client.state
+                      yield* moment(from + arrival + n * 2)
+                      const { text } = yield* client.http[method]("/hello")
+                      return yield* text
+                    })
+                  ),
+                { concurrency: "unbounded" }
+              )
+              for (const text of texts) {
+                assert.match(text, /^hello from \d+$/)
+                answered.add(text === first ? "this" : "next")
+              }
+              assert.isAtMost(boots(kit).length - before, 1, "there was one next instance at most")
             }
-            assert.isAtMost(boots(kit).length - before, 1, "there was one next instance at most")
-          }
-          assert.deepStrictEqual([...answered].toSorted(), ["next", "this"])
-        })
-      ),
-    120_000
-  )
+            assert.deepStrictEqual([...answered].toSorted(), ["next", "this"])
+          })
+        ),
+      120_000
+    )
+  }
 })
