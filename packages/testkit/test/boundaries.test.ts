@@ -1,15 +1,35 @@
 import { assert, describe, it } from "@effect/vitest"
+import type { Ready } from "@holdfast/client/ServiceClient"
 import { signal } from "@holdfast/lock/identity"
 import type { Testkit } from "@holdfast/testkit/Testkit"
 import { Effect } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { asNobody, clientSays, inOwnNetwork, inOwnPids, may, shim, withoutProc } from "./elsewhere.ts"
+import {
+  asNobody,
+  type ClientOptions,
+  clientSays,
+  inOwnNetwork,
+  inOwnPids,
+  may,
+  shim,
+  withoutProc
+} from "./elsewhere.ts"
 import { boots, isReady, withKit } from "./withKit.ts"
 
 /** Whatever a client from elsewhere may not touch. */
 const records = (kit: Testkit["Service"]) =>
   [kit.paths.registration, kit.paths.owner, kit.paths.secret].map((file) => fs.readFileSync(file, "utf8"))
+
+/** A client that cannot reach the owner says so, and has written, started and removed nothing. */
+const isLeftAsItWas = (kit: Testkit["Service"], owner: Ready, before: ReadonlyArray<string>, from: ClientOptions) =>
+  Effect.gen(function* () {
+    const state = (yield* clientSays("status", kit.paths.directory, from)).value
+    assert.strictEqual(state.status.type, "unreachable")
+    assert.deepStrictEqual(records(kit), before)
+    assert.deepStrictEqual(boots(kit), [owner.pid])
+    assert.deepStrictEqual(yield* kit.client.ensure(), owner)
+  })
 
 describe.concurrent("a client on the other side of a boundary", () => {
   it.live.skipIf(!may.unshare)(
@@ -50,11 +70,7 @@ describe.concurrent("a client on the other side of a boundary", () => {
           const said = yield* clientSays("ensure", kit.paths.directory, from)
           assert.strictEqual(said.error?._tag, "ServiceNotReady", said.output)
           assert.include(said.error?.message, `PID ${owner.pid} owns it and cannot be reached at ${owner.url}`)
-          const state = (yield* clientSays("status", kit.paths.directory, from)).value
-          assert.strictEqual(state.status.type, "unreachable")
-          assert.deepStrictEqual(records(kit), before)
-          assert.deepStrictEqual(boots(kit), [owner.pid])
-          assert.deepStrictEqual(yield* kit.client.ensure(), owner)
+          yield* isLeftAsItWas(kit, owner, before, from)
         })
       ),
     60_000
@@ -176,11 +192,7 @@ describe.concurrent("a client on the other side of a boundary", () => {
             const ensured = yield* clientSays("ensure", kit.paths.directory, from)
             assert.strictEqual(ensured.error?._tag, "ServiceNotReady", ensured.output)
             assert.include(ensured.error?.message, errno)
-            const state = (yield* clientSays("status", kit.paths.directory, from)).value
-            assert.strictEqual(state.status.type, "unreachable")
-            assert.deepStrictEqual(records(kit), before)
-            assert.deepStrictEqual(boots(kit), [owner.pid])
-            assert.deepStrictEqual(yield* kit.client.ensure(), owner)
+            yield* isLeftAsItWas(kit, owner, before, from)
           })
         ),
       60_000

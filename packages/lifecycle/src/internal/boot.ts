@@ -24,8 +24,10 @@ export const attributesOf = (owner: Owner, ownership: Ownership["Service"]): Rec
   epoch: ownership.epoch
 })
 
-/** Never fails: a boot that could not be done is the status `failed`. `observed` is told what the module observes with,
- * `take` gives the application what its predecessor left. */
+/**
+ * Never fails: a boot that could not be done is the status `failed`. `take` gives the application what its predecessor
+ * left; `observed` is told what the module observes with.
+ */
 export const boot = (
   owner: Owner,
   application: ApplicationModule,
