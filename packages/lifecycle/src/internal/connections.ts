@@ -4,8 +4,8 @@ import type { Socket } from "node:net"
 
 export interface Connections {
   /**
-   * Takes nobody new, cuts who is still being answered, and gives connections that have asked nothing yet this long, in
-   * milliseconds, to ask and be refused in words. Resolves when none is left.
+   * Takes in who is connected already, then nobody new; cuts who is still being answered, and gives connections that
+   * have asked nothing yet this long, in milliseconds, to ask and be refused in words. Resolves when none is left.
    */
   readonly close: (patienceMs: number) => Promise<void>
 }
@@ -13,7 +13,9 @@ export interface Connections {
 export const track = (server: Http.Server): Connections => {
   const open = new Set<Socket>()
   const silent = new Set<Socket>()
+  let accepted = 0
   server.on("connection", (socket: Socket) => {
+    accepted++
     open.add(socket)
     silent.add(socket)
     socket.on("close", () => {
@@ -23,9 +25,19 @@ export const track = (server: Http.Server): Connections => {
   })
   server.on("request", ({ socket }: Http.IncomingMessage) => silent.delete(socket))
   server.on("upgrade", ({ socket }: Http.IncomingMessage) => silent.delete(socket))
+  /** Closing resets whoever waits to be accepted, and a turn of the loop accepts one: so turn until none came. */
+  const everybodyIn = async (patienceMs: number): Promise<void> => {
+    const until = performance.now() + patienceMs
+    for (let quiet = 0; quiet < 3 && performance.now() < until;) {
+      const before = accepted
+      await new Promise((next) => setImmediate(next))
+      quiet = accepted === before ? quiet + 1 : 0
+    }
+  }
   return {
-    close: (patienceMs) =>
-      new Promise((resolve) => {
+    close: async (patienceMs) => {
+      await everybodyIn(patienceMs)
+      return new Promise((resolve) => {
         const waitsFor = [...silent]
         server.close(() => resolve()) // from here on each answer ends its connection
         for (const socket of open) if (!silent.has(socket)) socket.destroy()
@@ -33,5 +45,6 @@ export const track = (server: Http.Server): Connections => {
           for (const socket of waitsFor) socket.destroy()
         }, patienceMs).unref()
       })
+    }
   }
 }

@@ -99,8 +99,6 @@ const bindAndRegister = async (
       OwnerNote.removeOwn(paths.owner, instanceID)
       // who read the registration just before is still refused in words: a cut connection cannot say "it did not land"
       await new Promise((resolve) => setTimeout(resolve, lastWordsMs))
-      // and where this loop was late, what has reached the process by now: accepted, read, answered
-      for (let turn = 0; turn < 3; turn++) await new Promise((next) => setImmediate(next))
       await shell.close()
     }
   }
