@@ -21,6 +21,7 @@ const intent = (mode: Intent["mode"], more: Partial<Intent> = {}): Intent => ({
   maySpawn: true,
   accepts: (version) => version === "1.0.0",
   maxSpawns: Number.POSITIVE_INFINITY,
+  asked: false,
   ...more
 })
 const anyOf = { launch: intent("launch"), reconnect: intent("reconnect"), ensure: intent("ensure", { maxSpawns: 3 }) }

@@ -1,12 +1,10 @@
 /** The one loop behind `launch`, `reconnect` and `ensure`: look, decide, act, until the service can be used. */
 import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
 import { titleOf } from "@holdfast/lifecycle/ServiceSpec"
+import type { ServicePaths } from "@holdfast/lock/ServicePaths"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import * as Queue from "effect/Queue"
 import * as Random from "effect/Random"
-import type * as Scope from "effect/Scope"
 import {
   ContenderUnusable,
   CredentialRejected,
@@ -17,18 +15,20 @@ import {
   VersionMismatch
 } from "../ClientError.ts"
 import type { Discovery } from "../Discovery.ts"
-import type { Contender, ContenderEvent, Spawner } from "../Spawner.ts"
+import type { ContenderEvent, Spawner } from "../Spawner.ts"
 import { commandOf } from "./contender.ts"
-import { backoffMs, decide, type Found, initial, type Intent, type Memory, remember } from "./decide.ts"
+import { afterCrash, afterSpawn, decide, type Found, initial, type Intent, type Memory, remember } from "./decide.ts"
+import { type Heard, type Hearing, make as makeHearing } from "./hearing.ts"
 import { askToStop, waitUntilGone } from "./stopping.ts"
 
-/** DESIGN §6: the poll beneath what is heard from the contender. */
+/** DESIGN §6: the poll beneath what is heard. */
 const pollMs = 250
 
 export type Usable = Extract<Found, { readonly _tag: "Reachable" }>
 
 export interface Connecting {
   readonly spec: ServiceSpec
+  readonly paths: ServicePaths
   readonly discovery: Discovery["Service"]
   readonly spawner: Spawner["Service"]
   /** Told of everything that is found on the way. */
@@ -38,8 +38,6 @@ export interface Connecting {
 }
 
 const now = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
-
-const jittered = (ms: number) => Effect.map(Random.next, (random) => Math.round(ms * (0.8 + 0.4 * random)))
 
 /** How long ago the boot of the found instance failed, by its own note; a clock that was set back since is long enough. */
 const failureAge = (found: Found): Effect.Effect<number> =>
@@ -56,83 +54,94 @@ export const connect = (
   required: string
 ): Effect.Effect<Usable, ServiceFailed | VersionMismatch | Diagnosed> =>
   Effect.gen(function* () {
+    const { discovery, note, spawner, spec } = around
+    const since = yield* Clock.currentTimeMillis
     let memory: Memory = initial
-    let contender: Contender | undefined
-    let crashes: ReadonlyArray<string> = []
+    let hearing: Hearing | undefined
+    /** Whether our contender has said what became of it. */
     let spoke = false
-    while (true) {
-      const found = yield* around.discovery.look.pipe(Effect.catchIf(isShortage, () => Effect.undefined))
-      if (found === undefined) {
-        yield* hear(undefined)
-        continue
-      }
-      yield* around.publish(found)
-      const at = yield* now
-      memory = remember(memory, found, at)
-      const step = decide(intent, memory, found, at, yield* failureAge(found))
-      memory = { ...memory, first: false }
-      switch (step) {
-        case "Use":
-          return found as Usable
-        case "ShowFailure":
-          return yield* failureOf(found as Usable)
-        case "Mismatch":
-          return yield* mismatch(around.spec, required, (found as Usable).health.version)
-        case "Replace": {
-          const old = found as Usable
-          const deadline = yield* askToStop(old.session, required)
-          if (deadline === undefined) break // it went, or is another by now: look again after a pause
-          memory = { ...memory, replaced: true }
-          yield* waitUntilGone(around.discovery, old.session.registration.instanceID, deadline + 2000, around.publish)
-          continue
-        }
-        case "Spawn": {
-          const spawns = memory.spawns + 1
-          memory = { ...memory, spawns, contending: true, nextSpawnAt: at + (yield* jittered(backoffMs(spawns))) }
-          contender = yield* around.spawner.spawn.pipe(Effect.catchIf(isShortage, () => Effect.undefined))
-          memory = { ...memory, contending: contender !== undefined }
-          spoke = false
-          break
-        }
-        case "Wait":
-          break
-      }
-      const event = yield* hear(contender)
-      if (event === undefined) continue
+    const listen = Effect.suspend(() =>
+      hearing === undefined
+        ? Effect.tap(makeHearing(around.paths), (made) => Effect.sync(() => (hearing = made)))
+        : Effect.succeed(hearing)
+    )
+    const spawn = Effect.fnUntraced(function* (found: Found, at: number, anyway: boolean) {
+      const asked = intent.asked || memory.replaced
+      const spawned = yield* spawner
+        .spawn({ unlike: instanceOf(found), anyway, asked })
+        .pipe(Effect.catchIf(isShortage, () => Effect.undefined))
+      if (spawned === undefined) return
+      memory = afterSpawn(memory, spawned, at, { since, jitter: yield* Random.next })
+      if (spawned._tag === "TooOften" && (spawned.crashes.crashedAt ?? 0) >= since)
+        yield* note(spawned.crashes.last ?? "")
+      if (spawned._tag !== "Started") return
+      spoke = false
+      yield* (yield* listen).toContender(spawned.contender)
+    })
+    const heed = Effect.fnUntraced(function* (event: Heard) {
+      if (event.type === "changed") return
+      if (event.type === "starting") yield* discovery.adopt(event)
+      if (event.type === "unusable" || event.type === "unstartable") return yield* diagnose(spec, event)
+      const crashed = event.type === "exited" && (event.code !== 0 || !spoke)
       if (event.type !== "exited") spoke = true
-      if (event.type === "starting") yield* around.discovery.adopt(event)
-      if (event.type === "unusable" || event.type === "unstartable") return yield* diagnose(around.spec, event)
-      if (event.type === "held" || event.type === "exited") {
-        contender = undefined
-        memory = { ...memory, contending: false }
-      }
-      if (event.type === "exited" && (event.code !== 0 || !spoke)) {
-        yield* around.note(event.diagnostic)
-        crashes = [...crashes, event.diagnostic]
-        if (intent.mode === "launch" && crashes.length >= crashLimit) {
-          return yield* diagnose(around.spec, {
-            type: "unstartable",
-            command: commandOf(around.spec.entry).command,
-            reason: crashes[0]!
-          })
+      if (event.type === "held" || event.type === "exited") memory = { ...memory, contending: false }
+      if (!crashed) return
+      memory = afterCrash(memory, event.diagnostic)
+      yield* note(event.diagnostic)
+      yield* spawner.tellCrash(event.diagnostic)
+    })
+    while (true) {
+      const found = yield* discovery.look.pipe(Effect.catchIf(isShortage, () => Effect.undefined))
+      if (found !== undefined) {
+        yield* around.publish(found)
+        const at = yield* now
+        memory = remember(memory, found, at)
+        const step = decide(intent, memory, found, at, yield* failureAge(found))
+        memory = { ...memory, first: false }
+        switch (step) {
+          case "Use":
+            return found as Usable
+          case "ShowFailure":
+            return yield* failureOf(found as Usable)
+          case "Mismatch":
+            return yield* mismatch(spec, required, (found as Usable).health.version)
+          case "GiveUp": {
+            const { command } = commandOf(spec.entry)
+            return yield* diagnose(spec, { type: "unstartable", command, reason: memory.cause })
+          }
+          case "Replace": {
+            const old = found as Usable
+            const deadline = yield* askToStop(old.session, required)
+            if (deadline === undefined) break // it went, or is another by now: look again after a pause
+            memory = { ...memory, replaced: true }
+            yield* waitUntilGone(discovery, old.session.registration.instanceID, deadline + 2000, around.publish)
+            continue
+          }
+          case "Spawn":
+          case "SpawnAnyway":
+            yield* spawn(found, at, step === "SpawnAnyway")
+            break
+          case "Wait":
+            break
         }
       }
+      const ears = yield* listen
+      if (found?._tag === "Reachable") yield* ears.toOwner(found.session)
+      const event = yield* ears.next(pollMs)
+      if (event !== undefined) yield* heed(event)
     }
   }).pipe(Effect.scoped)
 
 const isShortage = (error: Diagnosed): error is DirectoryUnusable =>
   error._tag === "DirectoryUnusable" && passesByItself(error)
 
-/** A launch ends when its contenders ended this often without a word of their own. */
-const crashLimit = 3
-
-/** The contender's next word, or nothing within a poll's time. */
-const hear = (contender: Contender | undefined): Effect.Effect<ContenderEvent | undefined, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const pause = yield* jittered(pollMs)
-    if (contender === undefined) return yield* Effect.as(Effect.sleep(pause), undefined)
-    return Option.getOrUndefined(yield* Queue.take(contender.events).pipe(Effect.timeoutOption(pause)))
-  })
+/** Whose being there is no reason against a start. */
+const instanceOf = (found: Found): string | undefined =>
+  found._tag === "Missing"
+    ? found.holder?.instanceID
+    : found._tag === "Unreachable"
+      ? found.registration.instanceID
+      : undefined
 
 const failureOf = ({ health: { status } }: Usable) =>
   status.type === "failed"
