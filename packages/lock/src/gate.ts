@@ -5,8 +5,9 @@
  *
  * @since 0.1.0
  */
-import { adopt, attempt } from "./internal/acquire.ts"
+import { adopt, attempt, deviceOf } from "./internal/acquire.ts"
 import { seal } from "./internal/heldLock.ts"
+import { primitiveFor } from "./internal/loaded.ts"
 import * as OwnerNote from "./OwnerNote.ts"
 
 /**
@@ -104,4 +105,18 @@ export const enter = async (path: string, options: GateOptions = {}): Promise<Ga
     if (monotonicMs() >= deadline) return { _tag: "Held", path, holder: holder() }
     await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
+}
+
+/**
+ * By what the lock at `path` would be taken, or why it could not be. Takes nothing and creates nothing, so that a lock
+ * that lets two in on this file system is not noticed here.
+ *
+ * **When to use** For people and diagnostics.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const primitiveAt = (path: string): { readonly name: string } | { readonly why: string } => {
+  const primitive = primitiveFor(() => deviceOf(path))
+  return typeof primitive === "string" ? { why: primitive } : { name: primitive.name }
 }
