@@ -29,7 +29,7 @@ const statusOf = async (here: Here) => {
     readonly registration: { readonly pid: number } | null
     readonly health: unknown
   }
-  assert.include(statusCodes[state.status.type], code)
+  assert.isTrue(statusCodes[state.status.type]?.includes(code ?? -1), `${state.status.type}: ${code}`)
   return state
 }
 
