@@ -80,6 +80,32 @@ export const serviceRunning = (
     })
   )
 
+const locker = `
+  const { DatabaseSync } = process.getBuiltinModule("node:sqlite")
+  new DatabaseSync(process.argv[1]).exec("BEGIN EXCLUSIVE")
+  process.stdin.resume()
+  console.log("locked")`
+
+/** A process that keeps a database locked until the scope closes. Not this one: reading the file would drop its lock. */
+export const keptLocked = (database: string): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.promise(
+      () =>
+        new Promise<childProcess.ChildProcess>((resolve) => {
+          const child = childProcess.spawn(process.execPath, ["-e", locker, database], {
+            stdio: ["pipe", "pipe", "ignore"]
+          })
+          child.stdout.once("data", () => resolve(child))
+        })
+    ),
+    (child) =>
+      Effect.promise(() => {
+        const ended = new Promise((resolve) => child.once("exit", resolve))
+        child.kill("SIGKILL")
+        return ended
+      })
+  )
+
 /** Everything below a place: names, kinds, modes, owners, inodes, sizes, bytes and times. */
 export const snapshot = (place: string): ReadonlyArray<unknown> => {
   const stat = fs.lstatSync(place, { bigint: true, throwIfNoEntry: false })
