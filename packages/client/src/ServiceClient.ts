@@ -195,7 +195,7 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
     })
   const publish = (found: Found) => set((before) => shown((seen = found), undefined, 0, before))
   const note = (text: string) => Effect.sync(() => void (diagnostic = text))
-  const around = { spec, discovery, spawner, publish, note }
+  const around = { spec, paths, discovery, spawner, publish, note }
   const watching = yield* RcRef.make({ acquire: Effect.forkScoped(watch(discovery, set)) })
 
   const intend = (mode: Intent["mode"], more?: Partial<Intent>): Intent => ({
@@ -231,11 +231,12 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
     )
   })
   const notReady = Effect.gen(function* () {
-    const words = diagnostic || whyNot(seen) || StatusText.line(yield* SubscriptionRef.get(current), spec).text
+    const line = StatusText.line(yield* SubscriptionRef.get(current), spec)
+    const words = diagnostic || whyNot(seen) || line.text
     return yield* new ServiceNotReady({
       diagnostic: words,
       message: `${spec.title ?? spec.app} did not become ready: ${words}`,
-      action: `Run \`${spec.app} service logs\`.`
+      action: (words === line.text ? line.action : undefined) ?? `Run \`${spec.app} service logs\`.`
     })
   })
 

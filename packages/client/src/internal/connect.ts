@@ -1,6 +1,7 @@
 /** The one loop behind `launch`, `reconnect` and `ensure`: look, decide, act, until the service can be used. */
 import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
 import { titleOf } from "@holdfast/lifecycle/ServiceSpec"
+import type { ServicePaths } from "@holdfast/lock/ServicePaths"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -20,15 +21,17 @@ import type { Discovery } from "../Discovery.ts"
 import type { Contender, ContenderEvent, Spawner } from "../Spawner.ts"
 import { commandOf } from "./contender.ts"
 import { backoffMs, decide, type Found, initial, type Intent, type Memory, remember } from "./decide.ts"
-import { askToStop, waitUntilGone } from "./stopping.ts"
+import { replace } from "./stopping.ts"
 
 /** DESIGN §6: the poll beneath what is heard from the contender. */
 const pollMs = 250
 
 export type Usable = Extract<Found, { readonly _tag: "Reachable" }>
+type Running = Exclude<Found, { readonly _tag: "Missing" }>
 
 export interface Connecting {
   readonly spec: ServiceSpec
+  readonly paths: ServicePaths
   readonly discovery: Discovery["Service"]
   readonly spawner: Spawner["Service"]
   /** Told of everything that is found on the way. */
@@ -69,6 +72,9 @@ export const connect = (
       yield* around.publish(found)
       const at = yield* now
       memory = remember(memory, found, at)
+      if (found._tag === "Reachable" && found.health.pid === contender?.pid) {
+        memory = { ...memory, own: found.health.instanceID } // seen before it was heard
+      }
       const step = decide(intent, memory, found, at, yield* failureAge(found))
       memory = { ...memory, first: false }
       switch (step) {
@@ -77,13 +83,12 @@ export const connect = (
         case "ShowFailure":
           return yield* failureOf(found as Usable)
         case "Mismatch":
-          return yield* mismatch(around.spec, required, (found as Usable).health.version)
+          return yield* mismatch(around.spec, required, found as Running, memory.own)
         case "Replace": {
-          const old = found as Usable
-          const deadline = yield* askToStop(old.session, required)
-          if (deadline === undefined) break // it went, or is another by now: look again after a pause
-          memory = { ...memory, replaced: true }
-          yield* waitUntilGone(around.discovery, old.session.registration.instanceID, deadline + 2000, around.publish)
+          const { discovery, paths, publish, spec } = around
+          const replaced = yield* replace(spec, paths, discovery, found as Running, required, publish)
+          if (!replaced) break // it went, or is another by now: look again after a pause
+          memory = { ...memory, replaced }
           continue
         }
         case "Spawn": {
@@ -100,7 +105,10 @@ export const connect = (
       const event = yield* hear(contender)
       if (event === undefined) continue
       if (event.type !== "exited") spoke = true
-      if (event.type === "starting") yield* around.discovery.adopt(event)
+      if (event.type === "starting") {
+        memory = { ...memory, own: event.registration.instanceID }
+        yield* around.discovery.adopt(event)
+      }
       if (event.type === "unusable" || event.type === "unstartable") return yield* diagnose(around.spec, event)
       if (event.type === "held" || event.type === "exited") {
         contender = undefined
@@ -139,13 +147,24 @@ const failureOf = ({ health: { status } }: Usable) =>
     ? new ServiceFailed({ message: status.message, action: status.action })
     : new ServiceFailed({ message: "The service could not start.", action: "" })
 
-const mismatch = (spec: ServiceSpec, required: string, found: string) =>
-  new VersionMismatch({
+const mismatch = (spec: ServiceSpec, required: string, running: Running, own: string | undefined) => {
+  const { instanceID, version } = running._tag === "Reachable" ? running.health : running.registration
+  const title = titleOf(spec)
+  if (instanceID === own) {
+    return new VersionMismatch({
+      required,
+      found: version,
+      message: `${title} v${version} is what is installed now and was started, and v${required} is needed.`,
+      action: "Quit this program and start it again: it was probably updated while it ran."
+    })
+  }
+  return new VersionMismatch({
     required,
-    found,
-    message: `${titleOf(spec)} v${found} is running, and v${required} is needed.`,
+    found: version,
+    message: `${title} v${version} is running, and v${required} is needed.`,
     action: "Update the older of the two, and start it again."
   })
+}
 
 const diagnose = (
   spec: ServiceSpec,

@@ -114,7 +114,18 @@ export const stop = (
         pid
       )
     }
-    const asked = found._tag === "Reachable"
+    const asked = found._tag === "Reachable" && found.health.status.type !== "stopping"
+    return yield* signalled(title, paths, note, asked)
+  })
+
+/** Ends a process that is provably that owner; verified anew before each signal. */
+const signalled = (
+  title: string,
+  paths: ServicePaths,
+  note: OwnerNote.OwnerNote,
+  asked: boolean
+): Effect.Effect<StopOutcome> =>
+  Effect.gen(function* () {
     for (const name of ["SIGTERM", "SIGKILL"] as const) {
       const sent = yield* Effect.sync(() => identity.signal(note, name))
       if (!sent && identity.state(note) !== "dead") {
@@ -122,8 +133,7 @@ export const stop = (
       }
       if (yield* waitEnded(paths, note, signalPatienceMs)) {
         // who was never asked, and went when it was told to, did respond
-        const unresponsive =
-          name === "SIGKILL" || (asked && identity.state(note) === "dead" && found.health.status.type !== "stopping")
+        const unresponsive = name === "SIGKILL" || (asked && identity.state(note) === "dead")
         return outcome(
           "Stopped",
           unresponsive ? `${title} did not respond and was stopped.` : `${title} stopped.`,
@@ -132,6 +142,33 @@ export const stop = (
       }
     }
     return outcome("StillRunning", `${title} (PID ${note.pid}) is still running.`, note.pid)
+  })
+
+/**
+ * Ends exactly the instance that was found, for a launch of another version: asked, then by signals, which only an owner
+ * gets that agreed to stop and outlived its own deadline, or that nobody can ask. `false` when it did not agree: it went,
+ * or is busy, or another owns by now.
+ */
+export const replace = (
+  spec: ServiceSpec,
+  paths: ServicePaths,
+  discovery: Discovery["Service"],
+  found: Exclude<Found, { readonly _tag: "Missing" }>,
+  targetVersion: string,
+  publish: (found: Found) => Effect.Effect<void>
+): Effect.Effect<boolean, CredentialRejected | DirectoryUnusable> =>
+  Effect.gen(function* () {
+    const session = found._tag === "Reachable" ? found.session : found.foreign?.session
+    if (session !== undefined) {
+      const deadline = yield* askToStop(session, targetVersion)
+      if (deadline === undefined && found._tag === "Reachable") return false
+      const { instanceID } = session.registration
+      if (deadline !== undefined && (yield* waitUntilGone(discovery, instanceID, deadline + 2000, publish))) return true
+    }
+    const { note } = found
+    if (note === undefined || !sameOwner(paths, note)) return session !== undefined
+    yield* signalled(titleOf(spec), paths, note, session !== undefined)
+    return true
   })
 
 /** Somebody is registered whose process cannot be proved dead. */
