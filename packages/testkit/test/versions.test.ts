@@ -2,9 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { checkout } from "./checkout.ts"
 import type { How } from "./fixture/oddOwner.ts"
 import { as, asked, oddOwner, signals, starts, versioned } from "./odd.ts"
-import { isReady, withKit } from "./withKit.ts"
+import { boots, isReady, withKit } from "./withKit.ts"
 
 const kinds: ReadonlyArray<[How, string]> = [
   ["not-found", "answers 404 to the handshake"],
@@ -116,8 +117,8 @@ describe.concurrent("a program that was updated while it ran", () => {
             _tag: "VersionMismatch",
             required: "1.0.0",
             found: "2.0.0",
-            message: "Fixture v2.0.0 is what is installed now and was started, and v1.0.0 is needed.",
-            action: "Quit this program and start it again: it was probably updated while it ran."
+            message: "Fixture was updated while this program ran: v2.0.0 is running, and v1.0.0 is needed.",
+            action: "Quit this program and start it again."
           })
           const { registration } = yield* isReady(kit)
           assert.deepStrictEqual(starts(kit), ["2.0.0"])
@@ -145,6 +146,51 @@ describe.concurrent("a program that was updated while it ran", () => {
         assert.deepStrictEqual(yield* as(old, (client) => client.launch()), first)
         assert.deepStrictEqual(yield* as(old, (client) => client.reconnect()), first)
         assert.deepStrictEqual(starts(kit), ["1.0.0"])
+      })
+    )
+  )
+})
+
+describe.concurrent("a program that is run from its checkout", () => {
+  it.live("is replaced by the next launch after an edit, and by no reconnect; without an edit by nobody", () =>
+    withKit({}, (kit) =>
+      Effect.gen(function* () {
+        const { edit, run } = checkout(kit)
+        edit("one")
+        const first = yield* run("launch")
+        assert.strictEqual(first.words, "one", first.message ?? "")
+        assert.match(first.mine, /^1\.0\.0\+dev\.\d{8}T\d{9}Z$/)
+        assert.strictEqual(first.ready?.version, first.mine)
+        assert.deepStrictEqual(yield* run("launch"), first)
+        edit("two")
+        const reconnected = yield* run("reconnect")
+        assert.notStrictEqual(reconnected.mine, first.mine)
+        assert.deepStrictEqual([reconnected.ready, reconnected.words], [first.ready, "one"])
+        const second = yield* run("launch")
+        assert.deepStrictEqual([second.words, second.ready?.version], ["two", reconnected.mine])
+        assert.deepStrictEqual(boots(kit), [first.ready!.pid, second.ready!.pid])
+      })
+    )
+  )
+
+  it.live("and edited while six clients launch it ends in the edited version, without a fight", () =>
+    withKit({}, (kit) =>
+      Effect.gen(function* () {
+        const { edit, run } = checkout(kit)
+        edit("one")
+        const first = yield* run("launch")
+        const before = yield* Effect.forEach([1, 2, 3], () => Effect.forkScoped(run("launch")))
+        edit("two")
+        const after = yield* Effect.forEach([1, 2, 3], () => Effect.forkScoped(run("launch")))
+        const answers = yield* Effect.forEach([...before, ...after], Fiber.join)
+        const last = yield* run("launch")
+        for (const answer of answers) {
+          // who began before the edit and was overtaken by it says so
+          if (answer._tag !== undefined) assert.deepInclude(answer, { _tag: "VersionMismatch", mine: first.mine })
+          else assert.isDefined(answer.ready, answer.message)
+        }
+        assert.deepStrictEqual([last.words, last.ready?.version], ["two", last.mine])
+        assert.deepStrictEqual(boots(kit), [first.ready!.pid, last.ready!.pid], JSON.stringify(answers))
       })
     )
   )

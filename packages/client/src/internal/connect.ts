@@ -1,6 +1,6 @@
 /** The one loop behind `launch`, `reconnect` and `ensure`: look, decide, act, until the service can be used. */
 import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
-import { titleOf } from "@holdfast/lifecycle/ServiceSpec"
+import { isOutdated, titleOf } from "@holdfast/lifecycle/ServiceSpec"
 import type { ServicePaths } from "@holdfast/lock/ServicePaths"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -86,6 +86,8 @@ export const connect = (
           return yield* mismatch(around.spec, required, found as Running, memory.own)
         case "Replace": {
           const { discovery, paths, publish, spec } = around
+          // what it would start is not what it asks for either
+          if (required === spec.version && isOutdated(spec)) return yield* outdated(spec, required, found as Running)
           const replaced = yield* replace(spec, paths, discovery, found as Running, required, publish)
           if (!replaced) break // it went, or is another by now: look again after a pause
           memory = { ...memory, replaced }
@@ -147,24 +149,27 @@ const failureOf = ({ health: { status } }: Usable) =>
     ? new ServiceFailed({ message: status.message, action: status.action })
     : new ServiceFailed({ message: "The service could not start.", action: "" })
 
+const runs = (running: Running) => (running._tag === "Reachable" ? running.health : running.registration)
+
 const mismatch = (spec: ServiceSpec, required: string, running: Running, own: string | undefined) => {
-  const { instanceID, version } = running._tag === "Reachable" ? running.health : running.registration
-  const title = titleOf(spec)
-  if (instanceID === own) {
-    return new VersionMismatch({
-      required,
-      found: version,
-      message: `${title} v${version} is what is installed now and was started, and v${required} is needed.`,
-      action: "Quit this program and start it again: it was probably updated while it ran."
-    })
-  }
+  const { instanceID, version } = runs(running)
+  if (instanceID === own) return outdated(spec, required, running)
   return new VersionMismatch({
     required,
     found: version,
-    message: `${title} v${version} is running, and v${required} is needed.`,
+    message: `${titleOf(spec)} v${version} is running, and v${required} is needed.`,
     action: "Update the older of the two, and start it again."
   })
 }
+
+/** What is installed is not of the version that this program is of. */
+const outdated = (spec: ServiceSpec, required: string, running: Running) =>
+  new VersionMismatch({
+    required,
+    found: runs(running).version,
+    message: `${titleOf(spec)} was updated while this program ran: v${runs(running).version} is running, and v${required} is needed.`,
+    action: "Quit this program and start it again."
+  })
 
 const diagnose = (
   spec: ServiceSpec,
