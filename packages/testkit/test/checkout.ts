@@ -33,9 +33,14 @@ const sources = {
     import { words } from "./words.ts"
     export default Application.make(HttpRouter.add("GET", "/words", Effect.succeed(HttpServerResponse.text(words))))`,
   "client.ts": `
+    import * as fs from "node:fs"
     import { createServiceClient } from "@holdfast/client/promise"
     import { service } from "./service.ts"
-    const [verb, directory] = process.argv.slice(2)
+    const [verb, directory, barrier] = process.argv.slice(2)
+    if (barrier !== undefined) {
+      fs.writeFileSync(barrier + "-" + process.pid, "")
+      while (!fs.existsSync(barrier)) await new Promise((resolve) => setTimeout(resolve, 10))
+    }
     const client = createServiceClient({ ...service, directory })
     try {
       const ready = await client[verb]()
@@ -60,7 +65,8 @@ export interface Answer {
 export interface Checkout {
   /** Changes what the service says, as an editor does. */
   readonly edit: (words: string) => void
-  readonly run: (verb: "launch" | "reconnect") => Effect.Effect<Answer>
+  /** With `barrier` the client waits, with its version known, until that file is there. */
+  readonly run: (verb: "launch" | "reconnect", barrier?: string) => Effect.Effect<Answer>
 }
 
 export const checkout = (kit: Testkit["Service"]): Checkout => {
@@ -79,11 +85,12 @@ export const checkout = (kit: Testkit["Service"]): Checkout => {
   }
   return {
     edit,
-    run: (verb) =>
+    run: (verb, barrier) =>
       Effect.promise(
         (signal) =>
           new Promise((resolve) => {
-            const args = ["--conditions", "development", path.join(place, "client.ts"), verb, directory]
+            const program = ["--conditions", "development", path.join(place, "client.ts"), verb, directory]
+            const args = barrier === undefined ? program : [...program, barrier]
             const options = { env: environmentOf(), signal, timeout: 25_000, killSignal: "SIGKILL" } as const
             childProcess.execFile(process.execPath, args, options, (_, stdout, stderr) =>
               resolve(stdout === "" ? { mine: "", message: stderr } : JSON.parse(stdout))

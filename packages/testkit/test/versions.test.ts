@@ -179,9 +179,22 @@ describe.concurrent("a program that is run from its checkout", () => {
         const { edit, run } = checkout(kit)
         edit("one")
         const first = yield* run("launch")
-        const before = yield* Effect.forEach([1, 2, 3], () => Effect.forkScoped(run("launch")))
+        const scratch = path.join(path.dirname(kit.paths.directory), "scratch")
+        const barrier = path.join(scratch, "go")
+        const start = () => Effect.forkScoped(run("launch", barrier))
+        const waiting = (count: number) =>
+          kit.eventually(
+            `${count} clients wait`,
+            () => fs.readdirSync(scratch).filter((name) => name.startsWith("go-")).length,
+            (found) => found === count,
+            { within: "20 seconds" }
+          )
+        const before = yield* Effect.forEach([1, 2, 3], start)
+        yield* waiting(3)
         edit("two")
-        const after = yield* Effect.forEach([1, 2, 3], () => Effect.forkScoped(run("launch")))
+        const after = yield* Effect.forEach([1, 2, 3], start)
+        yield* waiting(6)
+        fs.writeFileSync(barrier, "")
         const answers = yield* Effect.forEach([...before, ...after], Fiber.join)
         const last = yield* run("launch")
         for (const answer of answers) {
