@@ -12,7 +12,8 @@ import {
   ownerLives,
   remember,
   stateOf,
-  type Step
+  type Step,
+  updateIn
 } from "../src/internal/decide.ts"
 import { ServiceState } from "../src/ServiceState.ts"
 import { healthOf, held, missing, otherwise, reachable, registration, session, unreachable } from "./support.ts"
@@ -257,13 +258,12 @@ describe("what a client does next, when it knows more", () => {
     assert.strictEqual(decide(one, remembered, found, now, age), step)
   })
 
-  it("an update is one that names its version, and it is remembered after its owner has gone", () => {
-    const stopping = (targetVersion?: string) =>
-      reachable({ type: "stopping", ...(targetVersion === undefined ? {} : { targetVersion }) })
-    assert.isUndefined(remember(initial, stopping(), now).update)
-    const updating = remember(initial, stopping("2.0.0"), now)
-    assert.deepStrictEqual(updating.update, { version: "2.0.0", seenAt: now })
-    assert.deepStrictEqual(remember(updating, missing, now + 1000).update, updating.update)
+  it("an update is a stop that names its version", () => {
+    const updateOf = (status: Parameters<typeof reachable>[0]) => updateIn(stateOf(reachable(status)), now)
+    assert.deepStrictEqual(updateOf({ type: "stopping", targetVersion: "2.0.0" }), { version: "2.0.0", seenAt: now })
+    assert.isUndefined(updateOf({ type: "stopping" }))
+    assert.isUndefined(updateOf({ type: "ready" }))
+    assert.isUndefined(updateIn(stateOf(missing), now))
   })
 })
 

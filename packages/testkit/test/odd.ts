@@ -7,6 +7,7 @@ import * as childProcess from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
+import { environmentOf } from "./elsewhere.ts"
 import type { How } from "./fixture/oddOwner.ts"
 
 const fixture = (name: string) => fileURLToPath(new URL(`./fixture/${name}.ts`, import.meta.url))
@@ -66,4 +67,59 @@ export const oddOwner = (
       (text) => text !== false && text.includes(`odd-${child.pid}`)
     )
     return { pid: child.pid!, hasEnded: () => child.exitCode !== null || child.signalCode !== null }
+  })
+
+const lives = (kit: Testkit["Service"]) => lines(path.join(kit.paths.directory, "lives"))
+
+/** Whose application ran, in order; fails when one began before another had ended, or was killed. */
+export const reigns = (kit: Testkit["Service"]): ReadonlyArray<{ readonly version: string; readonly pid: number }> => {
+  const all = lives(kit).map((line) => line.split(" "))
+  const ups = all.filter(([what]) => what === "up")
+  const expected = ups.flatMap(([, version, pid]) => [`up ${version} ${pid}`, `down ${version} ${pid}`])
+  const story = lives(kit).join(", ")
+  if (!`${expected.join(", ")}, `.startsWith(`${story}, `)) throw new Error(`Not one after the other: ${story}`)
+  return ups.map(([, version, pid]) => ({ version: version!, pid: Number(pid) }))
+}
+
+export interface Program {
+  readonly pid: number
+  /** Lines of JSON that it printed. */
+  readonly said: () => ReadonlyArray<any>
+  readonly ended: Effect.Effect<void>
+}
+
+/** A program of that version, in a process of its own; killed with the test. */
+export const program = (
+  kit: Testkit["Service"],
+  verb: "launch" | "reconnect",
+  version: string
+): Effect.Effect<Program, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const args = ["--conditions", "development", fixture("versionClient"), verb, kit.paths.directory, version]
+    const child = yield* Effect.acquireRelease(
+      Effect.sync(() =>
+        childProcess.spawn(process.execPath, args, { env: environmentOf(), stdio: ["ignore", "pipe", "inherit"] })
+      ),
+      (child) => Effect.sync(() => void child.kill("SIGKILL"))
+    )
+    let text = ""
+    child.stdout.on("data", (chunk: Buffer) => (text += chunk.toString()))
+    const ended = new Promise<void>((resolve) => child.on("close", () => resolve()))
+    return {
+      pid: child.pid!,
+      said: () =>
+        text
+          .split("\n")
+          .slice(0, -1)
+          .map((line) => JSON.parse(line)),
+      ended: Effect.promise(() => ended)
+    }
+  })
+
+/** A fresh start of a program of that version, to its end: what it said. */
+export const launched = (kit: Testkit["Service"], version: string) =>
+  Effect.gen(function* () {
+    const one = yield* program(kit, "launch", version)
+    yield* one.ended
+    return one.said()[0]
   })

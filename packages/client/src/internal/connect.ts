@@ -36,11 +36,13 @@ export interface Connecting {
   readonly spawner: Spawner["Service"]
   /** Told of everything that is found on the way. */
   readonly publish: (found: Found) => Effect.Effect<void>
+  /** The last update that this client saw begin, also in the events that it follows. */
+  readonly updating: () => Memory["update"]
   /** Told of each failure of a contender, in words; the last one explains a missed deadline. */
   readonly note: (diagnostic: string) => Effect.Effect<void>
 }
 
-const now = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
+export const now = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
 
 const jittered = (ms: number) => Effect.map(Random.next, (random) => Math.round(ms * (0.8 + 0.4 * random)))
 
@@ -71,7 +73,7 @@ export const connect = (
       }
       yield* around.publish(found)
       const at = yield* now
-      memory = remember(memory, found, at)
+      memory = { ...remember(memory, found, at), update: around.updating() }
       if (found._tag === "Reachable" && found.health.pid === contender?.pid) {
         memory = { ...memory, own: found.health.instanceID } // seen before it was heard
       }

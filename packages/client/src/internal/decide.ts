@@ -80,7 +80,7 @@ export interface Memory {
   readonly contending: boolean
   /** The instance that our contender became: what is installed is of its version, and another start would be too. */
   readonly own: string | undefined
-  /** The last owner was seen to stop for that version. */
+  /** An owner was seen to stop for that version, by whatever of this client was looking. */
   readonly update: { readonly version: string; readonly seenAt: number } | undefined
 }
 
@@ -109,18 +109,16 @@ export const updateMs = 5000
 export const ownerLives = (found: Found): boolean =>
   found._tag === "Missing" ? found.holder !== undefined : found._tag === "Unreachable" && found.owner === "alive"
 
-/** What was seen, and when in milliseconds, goes into the memory before deciding. */
+/** Milliseconds of silence go into the memory before deciding. */
 export const remember = (memory: Memory, found: Found, now: number): Memory => ({
   ...memory,
-  silentSince: ownerLives(found) ? (memory.silentSince ?? now) : undefined,
-  update: updateIn(found, now) ?? memory.update
+  silentSince: ownerLives(found) ? (memory.silentSince ?? now) : undefined
 })
 
-const updateIn = (found: Found, now: number): Memory["update"] =>
-  found._tag === "Reachable" &&
-  found.health.status.type === "stopping" &&
-  found.health.status.targetVersion !== undefined
-    ? { version: found.health.status.targetVersion, seenAt: now }
+/** The update that a state tells of. */
+export const updateIn = ({ status }: ServiceState, now: number): Memory["update"] =>
+  status.type === "stopping" && status.targetVersion !== undefined
+    ? { version: status.targetVersion, seenAt: now }
     : undefined
 
 /** `now` is monotonic, `age` how long ago the found instance failed to boot; both in milliseconds. */

@@ -8,6 +8,7 @@ import * as Schedule from "effect/Schedule"
 import type { CredentialRejected, DirectoryUnusable } from "../ClientError.ts"
 import type { Discovery } from "../Discovery.ts"
 import { ask, type Session } from "@holdfast/lifecycle/Credential"
+import type { Ready } from "../ServiceClient.ts"
 import type { Found } from "./decide.ts"
 
 /**
@@ -21,6 +22,16 @@ export interface StopOutcome {
   readonly pid?: number
   readonly sentence: string
 }
+
+/** What became of a restart: only another instance than before is one. */
+export type RestartOutcome =
+  | StopOutcome
+  | { readonly _tag: "Restarted"; readonly ready: Ready; readonly sentence: string }
+
+export const restarted = (spec: ServiceSpec, ready: Ready, old: string | undefined): RestartOutcome =>
+  ready.instanceID === old
+    ? outcome("StillRunning", `${titleOf(spec)} (PID ${ready.pid}) is still running.`, ready.pid)
+    : { _tag: "Restarted", ready, sentence: `${titleOf(spec)} v${ready.version} is ready.` }
 
 const pollEvery = Schedule.spaced("50 millis")
 
@@ -49,14 +60,17 @@ export const waitUntilGone = (
     Effect.timeoutOrElse({ duration: withinMs, orElse: () => Effect.succeed(false) })
   )
 
-const names = (found: Found, instanceID: string): boolean => {
+const names = (found: Found, instanceID: string): boolean => instanceIn(found) === instanceID
+
+/** The instance that lives, as far as anybody can tell. */
+export const instanceIn = (found: Found): string | undefined => {
   switch (found._tag) {
     case "Missing":
-      return found.holder?.instanceID === instanceID
+      return found.holder?.instanceID
     case "Unreachable":
-      return found.registration.instanceID === instanceID && found.owner !== "dead"
+      return found.owner === "dead" ? undefined : found.registration.instanceID
     case "Reachable":
-      return found.session.registration.instanceID === instanceID
+      return found.session.registration.instanceID
   }
 }
 
