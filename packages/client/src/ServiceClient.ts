@@ -67,6 +67,7 @@ export type Access = "observe" | "attach" | "launch"
  *
  * - `state`: one look; starts nothing. `changes`: the state now, then each change, for as long as it is consumed.
  * - `launch`: the service in the wanted version (`spec.version`). Another version is stopped, once, and replaced.
+ *   `asked`: a person asked for a start, so what failed before makes nobody wait.
  * - `reconnect`: whoever owns, in whatever version; waits for ever and replaces nobody.
  * - `ensure`: like `reconnect`, within a deadline (10 s) and a number of spawns (3).
  * - `http`: an `HttpClient` with paths only (`/search`). Build a typed client on it once; it survives every new owner.
@@ -98,6 +99,7 @@ export class ServiceClient extends Context.Service<
     readonly changes: Stream.Stream<ServiceState>
     readonly launch: (options?: {
       readonly version?: string | ((found: string) => boolean)
+      readonly asked?: boolean
     }) => Effect.Effect<Ready, ServiceFailed | VersionMismatch | Diagnosed>
     readonly reconnect: () => Effect.Effect<Ready, Diagnosed>
     readonly ensure: (options?: {
@@ -190,17 +192,18 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
   const publish = (found: Found) => set((before) => shown((seen = found), undefined, 0, before))
   const note = (text: string) => Effect.sync(() => void (diagnostic = text))
   const around = { spec, paths, discovery, spawner, publish, updating: () => update, note }
-  const watching = yield* RcRef.make({ acquire: Effect.forkScoped(watch(discovery, set)) })
+  const watching = yield* RcRef.make({ acquire: Effect.forkScoped(watch(discovery, paths, set)) })
 
   const intend = (mode: Intent["mode"], more?: Partial<Intent>): Intent => ({
     mode,
     maySpawn: access === "launch",
     accepts: () => true,
     maxSpawns: Number.POSITIVE_INFINITY,
+    asked: false,
     ...more
   })
   const anyVersion = (intent: Intent) =>
-    connect(around, intent, spec.version).pipe(Effect.catchTag("VersionMismatch", Effect.die))
+    Effect.catchTag(connect(around, intent, spec.version), "VersionMismatch", Effect.die)
 
   const launch = Effect.fn("ServiceClient.launch")(function* (
     options?: Parameters<ServiceClient["Service"]["launch"]>[0]
@@ -208,7 +211,11 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
     const wanted = options?.version ?? spec.version
     const accepts = typeof wanted === "function" ? wanted : (found: string) => found === wanted
     return readyOf(
-      yield* connect(around, intend("launch", { accepts }), typeof wanted === "string" ? wanted : spec.version)
+      yield* connect(
+        around,
+        intend("launch", { accepts, asked: options?.asked === true }),
+        typeof wanted === "string" ? wanted : spec.version
+      )
     )
   })
   const reconnect = Effect.fn("ServiceClient.reconnect")(function* () {
@@ -279,8 +286,7 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
         )
       const stopped = yield* stopNow(see)
       if (stopped._tag !== "Stopped" && stopped._tag !== "NotRunning") return stopped
-      const ready = yield* launch({ version: () => true }).pipe(Effect.catchTag("VersionMismatch", Effect.die))
-      return restarted(spec, ready, old)
+      return restarted(spec, readyOf(yield* anyVersion(intend("launch", { asked: true }))), old)
     })
   })
 })

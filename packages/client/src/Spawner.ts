@@ -1,5 +1,5 @@
 /**
- * Starts a contender, detached, and hears from it what became of it.
+ * Starts a contender, detached, one client at a time, and hears from it what became of it.
  *
  * @since 0.1.0
  */
@@ -13,7 +13,10 @@ import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import { type DirectoryUnusable, fromProblem } from "./ClientError.ts"
-import { type ContenderEvent as Heard, start } from "./internal/contender.ts"
+import type { Budget } from "./internal/budget.ts"
+import { takeOut } from "./internal/begun.ts"
+import type { ContenderEvent as Heard } from "./internal/contender.ts"
+import * as core from "./internal/spawning.ts"
 
 /**
  * What is heard of a contender: its outcome on the startup pipe, and its end. `exited` comes last; `diagnostic` is the
@@ -44,37 +47,84 @@ export interface Contender {
 }
 
 /**
- * Starts contenders for one service. It does not wait and does not choose: that is `ServiceClient`'s.
+ * What became of the wish for a contender.
+ *
+ * **Details** `Started`: it runs. `Queued`: another client starts one, and nobody is needed; `stuck` when no process is
+ * known that gets on with it. `TooOften`: the service was started too often, by all its clients together: not before `ms`
+ * milliseconds, and `crashes` says what went wrong. `Found`: there is an owner by now.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Spawned =
+  | { readonly _tag: "Started"; readonly contender: Contender }
+  | { readonly _tag: "Queued"; readonly stuck: boolean }
+  | { readonly _tag: "TooOften"; readonly ms: number; readonly crashes: Crashes }
+  | { readonly _tag: "Found" }
+
+/**
+ * Starts in a row that ended at once: how many, the first and the last one's words, and when the last one did (wall
+ * clock, in milliseconds).
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Crashes = Pick<Budget, "crashes" | "first" | "last" | "crashedAt">
+
+/**
+ * Starts contenders for one service, one client at a time.
  *
  * **Details** The contender gets its own session, the service's directory as cwd, a scrubbed environment, closed
- * standard input, and the service's log for its output.
+ * standard input, the service's log for its output, and the spawn lock, which it holds until it is registered or has
+ * ended. Under the same lock all clients share a budget: three starts in a row cost nobody a pause, each further one
+ * waits twice as long, up to five seconds. The lock saves processes and no more: where none can be had everybody may
+ * start one, and the service's own lock decides.
+ *
+ * - `spawn`: does not wait. `unlike` names the instance that was found of no use; `anyway` does without the spawn lock;
+ *   `asked`, for what a person asked for, begins a new budget.
+ * - `tellCrash`: tells the other clients how a contender ended that ended at once.
  *
  * @category services
  * @since 0.1.0
  */
 export class Spawner extends Context.Service<
   Spawner,
-  { readonly spawn: Effect.Effect<Contender, DirectoryUnusable, Scope.Scope> }
+  {
+    readonly spawn: (wanting: core.Wanting) => Effect.Effect<Spawned, DirectoryUnusable, Scope.Scope>
+    readonly tellCrash: (words: string) => Effect.Effect<void>
+  }
 >()("@holdfast/client/Spawner") {
   /** Creates the state directory on the first spawn. */
   static readonly layer = (spec: ServiceSpec, paths: ServicePaths): Layer.Layer<Spawner> =>
-    Layer.succeed(Spawner, Spawner.of({ spawn: spawn(spec, paths) }))
+    Layer.succeed(
+      Spawner,
+      Spawner.of({
+        spawn: (wanting) => spawn(spec, paths, wanting),
+        tellCrash: (words) => Effect.promise(() => core.tellCrash(paths, words))
+      })
+    )
 }
 
-const spawn = (spec: ServiceSpec, paths: ServicePaths): Effect.Effect<Contender, DirectoryUnusable, Scope.Scope> =>
+const spawn = (
+  spec: ServiceSpec,
+  paths: ServicePaths,
+  wanting: core.Wanting
+): Effect.Effect<Spawned, DirectoryUnusable, Scope.Scope> =>
   Effect.gen(function* () {
     const unusable = yield* Effect.sync(() => StateDirectory.prepare(paths.directory))
     if (unusable !== undefined) return yield* fromProblem("directory", unusable) as DirectoryUnusable
-    const events = yield* Queue.unbounded<ContenderEvent>()
-    const contender = yield* Effect.acquireRelease(
-      Effect.try({
-        try: () => start(spec, paths),
+    const spawned = yield* Effect.acquireRelease(
+      Effect.tryPromise({
+        try: () => takeOut(paths.lock) ?? core.spawn(spec, paths, wanting),
         catch: (error) => fromProblem("directory", unstarted(paths, error)) as DirectoryUnusable
       }),
-      (started) => Effect.sync(() => started.release())
+      (made) => Effect.sync(() => made._tag === "Started" && made.contender.release())
     )
-    contender.follow((event) => Queue.offerUnsafe(events, event))
-    return { pid: contender.pid, events }
+    if (spawned._tag === "TooOften") return { _tag: "TooOften", ms: spawned.ms, crashes: spawned.budget }
+    if (spawned._tag !== "Started") return spawned
+    const events = yield* Queue.unbounded<ContenderEvent>()
+    spawned.contender.follow((event) => Queue.offerUnsafe(events, event))
+    return { _tag: "Started", contender: { pid: spawned.contender.pid, events } }
   })
 
 /** The log is opened here; a person is told which of the two it is. */

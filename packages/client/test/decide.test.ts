@@ -1,7 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
+import type { Spawned } from "../src/Spawner.ts"
 import {
+  afterCrash,
+  afterSpawn,
   backoffMs,
   decide,
   type Found,
@@ -23,6 +26,7 @@ const intent = (mode: Intent["mode"], more: Partial<Intent> = {}): Intent => ({
   maySpawn: true,
   accepts: (version) => version === "1.0.0",
   maxSpawns: Number.POSITIVE_INFINITY,
+  asked: false,
   ...more
 })
 const anyOf = { launch: intent("launch"), reconnect: intent("reconnect"), ensure: intent("ensure", { maxSpawns: 3 }) }
@@ -267,6 +271,55 @@ describe("what a client does next, when it knows more", () => {
   })
 })
 
+describe("a queue for the spawn lock", () => {
+  const how = { jitter: 0.5, since: 50 }
+  const queued = (stuck: boolean, from = initial, at = now) => afterSpawn(from, { _tag: "Queued", stuck }, at, how)
+
+  it("is left after three seconds and jitter when nobody gets on with it, after ten when somebody does", () => {
+    for (const [stuck, patience] of [
+      [true, 4000],
+      [false, 11_000]
+    ] as const) {
+      const waiting = queued(stuck)
+      assert.strictEqual(decide(anyOf.launch, waiting, missing, now + patience - 1, 0), "Spawn")
+      assert.strictEqual(decide(anyOf.launch, waiting, missing, now + patience, 0), "SpawnAnyway")
+    }
+  })
+
+  it("is one queue however often one asks, and whoever is found ends it", () => {
+    const later = queued(true, queued(true), now + 2000)
+    assert.strictEqual(later.queue?.until, now + 4000)
+    for (const found of [reachable({ type: "starting" }), held, unreachable("alive")]) {
+      assert.isUndefined(remember(later, found, now + 2500).queue)
+    }
+    assert.isDefined(remember(later, missing, now + 2500).queue)
+    for (const spawned of [{ _tag: "Found" }, { _tag: "TooOften", ms: 1, crashes: { crashes: 0 } }] as const) {
+      assert.isUndefined(afterSpawn(later, spawned, now, how).queue)
+    }
+  })
+
+  it("a service that was started too often is waited for, without a start of one's own", () => {
+    const waiting = afterSpawn(initial, { _tag: "TooOften", ms: 3000, crashes: { crashes: 0 } }, now, how)
+    assert.strictEqual(waiting.spawns, 0)
+    assert.strictEqual(decide(anyOf.launch, waiting, missing, now + 2999, 0), "Wait")
+    assert.strictEqual(decide(anyOf.launch, waiting, missing, now + 3000, 0), "Spawn")
+  })
+
+  it("a launch gives up when three starts ended at once, its own or others' since it began; nobody else does", () => {
+    const crashes = { crashes: 3, first: "why", last: "again", crashedAt: 50 }
+    const told = afterSpawn(initial, { _tag: "TooOften", ms: 3000, crashes }, now, how)
+    const own = [1, 2, 3].reduce((one, count) => afterCrash(one, `why ${count}`), initial)
+    const before = afterSpawn(initial, { _tag: "TooOften", ms: 3000, crashes: { ...crashes, crashedAt: 49 } }, now, how)
+    assert.deepStrictEqual(
+      [told, own, before].map((one) => decide(anyOf.launch, one, missing, now, 0)),
+      ["GiveUp", "GiveUp", "Wait"]
+    )
+    assert.deepStrictEqual([told.cause, own.cause], ["why", "why 1"])
+    for (const one of [anyOf.ensure, anyOf.reconnect])
+      assert.notStrictEqual(decide(one, own, missing, now, 0), "GiveUp")
+  })
+})
+
 describe("silence", () => {
   it.each<[string, Found, boolean]>([
     ["a registered owner that lives", unreachable("alive"), true],
@@ -329,7 +382,8 @@ describe("over a whole call, whatever is found and however often", () => {
     found: Schema.Literals(["missing", "held", "alive", "dead", "unknown", "otherwise", ...statuses]),
     version: Schema.Literals(["1.0.0", "2.0.0"]),
     passed: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 12_000 })),
-    contenderEnds: Schema.Boolean
+    contenderEnds: Schema.Boolean,
+    spawned: Schema.Literals(["Started", "Queued", "TooOften", "Found"])
   })
   const story = Arbitrary.array(Arbitrary.schema(moment), { maxLength: 40 })
   const foundOf = ({ found, version }: typeof moment.Type): Found => {
@@ -350,6 +404,18 @@ describe("over a whole call, whatever is found and however often", () => {
         return reachable({ type: found }, version)
     }
   }
+  const spawnedOf = (tag: (typeof moment.Type)["spawned"]): Spawned => {
+    switch (tag) {
+      case "Started":
+        return { _tag: tag, contender: { pid: 1, events: undefined as never } }
+      case "Queued":
+        return { _tag: tag, stuck: true }
+      case "TooOften":
+        return { _tag: tag, ms: 3000, crashes: { crashes: 0 } }
+      case "Found":
+        return { _tag: tag }
+    }
+  }
   const tell = (one: Intent, moments: ReadonlyArray<typeof moment.Type>) => {
     let remembered = initial
     let at = 0
@@ -363,12 +429,12 @@ describe("over a whole call, whatever is found and however often", () => {
       ))
       const step = decide(one, before, found, at, 60_000)
       remembered = { ...before, first: false }
-      if (step === "Spawn") {
-        const spawns = before.spawns + 1
-        remembered = { ...remembered, spawns, contending: true, nextSpawnAt: at + backoffMs(spawns) }
+      if (step === "Spawn" || step === "SpawnAnyway") {
+        const spawned = spawnedOf(step === "SpawnAnyway" ? "Started" : each.spawned)
+        remembered = afterSpawn(remembered, spawned, at, { jitter: 0.5, since: 0 })
       }
       if (step === "Replace") remembered = { ...remembered, replaced: true }
-      return { at, found, before, step }
+      return { at, found, before, step, started: remembered.spawns > before.spawns }
     })
   }
   const options = { arbitrary: { runs: 400 } }
@@ -393,7 +459,7 @@ describe("over a whole call, whatever is found and however often", () => {
     ([moments]) => {
       for (const one of Object.values(anyOf)) {
         for (const { at, before, found, step } of tell(one, moments)) {
-          if (step !== "Spawn") continue
+          if (step !== "Spawn" && step !== "SpawnAnyway") continue
           assert.isFalse(before.contending)
           assert.isAtLeast(at, before.nextSpawnAt)
           assert.notStrictEqual(found._tag, "Reachable")
@@ -409,7 +475,7 @@ describe("over a whole call, whatever is found and however often", () => {
     "an ensure starts at most three, and who may not start starts none",
     [story],
     ([moments]) => {
-      const count = (one: Intent) => tell(one, moments).filter(({ step }) => step === "Spawn").length
+      const count = (one: Intent) => tell(one, moments).filter(({ started }) => started).length
       assert.isAtMost(count(anyOf.ensure), 3)
       for (const one of Object.values(anyOf)) assert.strictEqual(count({ ...one, ...observing }), 0)
     },
@@ -420,7 +486,8 @@ describe("over a whole call, whatever is found and however often", () => {
     "a reconnect ends with nothing but a service to use",
     [story],
     ([moments]) => {
-      for (const { step } of tell(anyOf.reconnect, moments)) assert.include(["Use", "Wait", "Spawn"], step)
+      for (const { step } of tell(anyOf.reconnect, moments))
+        assert.include(["Use", "Wait", "Spawn", "SpawnAnyway"], step)
     },
     options
   )

@@ -20,7 +20,8 @@ export const variable = "HOLDFAST_SERVICE"
 
 /**
  * Which service the contender is for, as the client resolved it; it overrides what the daemon would compute. `pipe` is
- * the inherited descriptor of the startup pipe. `foreground`: log to the terminal.
+ * the inherited descriptor of the startup pipe; `spawnLock` that of the lock which keeps other clients from starting
+ * another contender, to be closed once this one is registered. `foreground`: log to the terminal.
  *
  * @category models
  * @since 0.1.0
@@ -31,6 +32,7 @@ export interface HandOver {
   readonly profile: string
   readonly directory: string
   readonly pipe?: number
+  readonly spawnLock?: number
   readonly foreground?: boolean
 }
 
@@ -186,9 +188,11 @@ export const parseHandOver = (value: string | undefined): HandOver | undefined =
   if (value === undefined || value === "") return undefined
   const found = parse(value)
   const named = ["app", "channel", "profile", "directory"].every((key) => text(found?.[key]))
-  const { foreground, pipe } = found ?? {}
-  const pipes = pipe === undefined || (Number.isSafeInteger(pipe) && (pipe as number) >= 0)
-  if (found === undefined || !named || !pipes || !(foreground === undefined || typeof foreground === "boolean")) {
+  const { foreground, pipe, spawnLock } = found ?? {}
+  const descriptors = [pipe, spawnLock].every(
+    (one) => one === undefined || (Number.isSafeInteger(one) && Number(one) >= 0)
+  )
+  if (found === undefined || !named || !descriptors || !(foreground === undefined || typeof foreground === "boolean")) {
     throw new Error(`${variable} is not a hand-over. Unset it: clients set it for the services they start.`)
   }
   return found as unknown as HandOver

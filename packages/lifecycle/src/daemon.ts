@@ -43,7 +43,7 @@ export const runDaemon = async (spec: ServiceSpec, application: ApplicationModul
   const found = resolve(spec)
   if (!("paths" in found)) return leave(ExitCode.usage, found, undefined)
   const { handOver, paths, resolved } = found
-  const pipe = startupPipe(handOver?.pipe)
+  const pipe = startupPipe(handOver?.pipe, handOver?.spawnLock)
   const problem = StateDirectory.prepare(paths.directory)
   if (problem !== undefined) {
     return leave(ExitCode.cannotCreate, { type: "unusable", kind: "directory", ...problem }, pipe)

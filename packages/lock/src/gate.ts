@@ -6,7 +6,7 @@
  * @since 0.1.0
  */
 import { adopt, attempt } from "./internal/acquire.ts"
-import { seal } from "./internal/heldLock.ts"
+import { descriptorOf, seal, unseal } from "./internal/heldLock.ts"
 import * as OwnerNote from "./OwnerNote.ts"
 
 /**
@@ -105,3 +105,20 @@ export const enter = async (path: string, options: GateOptions = {}): Promise<Ga
     await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
 }
+
+/**
+ * The descriptor that holds the lock, for a child that is to hold it as well: it stays locked until both have closed it.
+ * `undefined` on Windows, where none is inherited, and after the lock was adopted.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const inheritable = (lock: HeldLock): number | undefined => descriptorOf(lock)
+
+/**
+ * Lets go of a lock that nobody adopted, by closing it; a child that inherited its descriptor goes on holding it.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const release = (lock: HeldLock): void => unseal(lock)?.close()

@@ -137,6 +137,27 @@ export const isElsewhere = (identity: ProcessIdentity): boolean => {
 export const state = (identity: ProcessIdentity): IdentityState =>
   kernel === undefined ? "unknown" : judge(identity, whereWeAre(), kernel.look(identity.pid))
 
+/**
+ * Whether the process that was recorded is there and stands still, by SIGSTOP or in a debugger.
+ *
+ * **Gotchas** `false` also where that cannot be told; a container or a machine that sleeps as a whole is not seen.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const isStopped = (identity: ProcessIdentity): boolean => {
+  const seen = kernel?.look(identity.pid)
+  return typeof seen === "object" && seen.stopped === true && state(identity) === "alive"
+}
+
+/**
+ * This boot of this machine, as opaque text; empty where it cannot be told.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const boot = (): string => kernel?.boot() ?? ""
+
 const ancestors = (): ReadonlySet<number> => {
   const found = new Set<number>()
   for (let pid = process.ppid; pid > 1 && !found.has(pid);) {

@@ -224,9 +224,16 @@ describe("other platforms, as far as they can be tried here", () => {
     info.writeUInt32LE(77, 16)
     info.writeBigUInt64LE(1_700_000_000n, 120)
     info.writeBigUInt64LE(42n, 128)
-    assert.deepStrictEqual(readInfo(info), { ended: true, start: "1700000000000042", parent: 77 })
+    assert.deepStrictEqual(readInfo(info), {
+      ended: true,
+      stopped: false,
+      start: "1700000000000042",
+      parent: 77
+    })
     info.writeUInt32LE(2, 4)
     assert.isFalse(readInfo(info).ended)
+    info.writeUInt32LE(4, 4)
+    assert.isTrue(readInfo(info).stopped)
   })
 
   it("each platform has its own module, and one that is not known has none", () => {

@@ -91,7 +91,7 @@ export const checkout = (kit: Testkit["Service"]): Checkout => {
           new Promise((resolve) => {
             const program = ["--conditions", "development", path.join(place, "client.ts"), verb, directory]
             const args = barrier === undefined ? program : [...program, barrier]
-            const options = { env: environmentOf(), signal, timeout: 25_000, killSignal: "SIGKILL" } as const
+            const options = { env: environmentOf(), signal, timeout: 80_000, killSignal: "SIGKILL" } as const
             childProcess.execFile(process.execPath, args, options, (_, stdout, stderr) =>
               resolve(stdout === "" ? { mine: "", message: stderr } : JSON.parse(stdout))
             )

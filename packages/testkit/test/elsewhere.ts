@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url"
 
 const client = fileURLToPath(new URL("./fixture/client.ts", import.meta.url))
 
-export type Verb = "ensure" | "status" | "call" | "follow" | "stop" | "restart" | "everything"
+export type Verb = "launch" | "ensure" | "status" | "call" | "follow" | "stop" | "restart" | "everything"
 
 /** What the client said; `error` is its tagged error. */
 export interface Said {
@@ -21,6 +21,8 @@ export interface ClientOptions {
   readonly before?: ReadonlyArray<string>
   readonly env?: Readonly<Record<string, string>>
   readonly deadlineMs?: number
+  /** When it is killed; 20 s. */
+  readonly timeoutMs?: number
   /** The runtime of the client; without it the one of the test. */
   readonly runtime?: string
 }
@@ -40,7 +42,7 @@ export const environmentOf = (options: ClientOptions = {}): Record<string, strin
   ...options.env
 })
 
-/** Ends by itself, or is killed after 20 s; what it started itself is not waited for. */
+/** Ends by itself, or is killed after its time-out; what it started itself is not waited for. */
 export const clientSays = (verb: Verb, directory: string, options: ClientOptions = {}): Effect.Effect<Said> =>
   Effect.promise(
     (signal) =>
@@ -50,7 +52,7 @@ export const clientSays = (verb: Verb, directory: string, options: ClientOptions
         childProcess.execFile(
           command!,
           args,
-          { env, signal, timeout: 20_000, killSignal: "SIGKILL" },
+          { env, signal, timeout: options.timeoutMs ?? 20_000, killSignal: "SIGKILL" },
           (_error, stdout, stderr) => {
             const output = `${stdout}${stderr}`
             const line = stdout.split("\n").find((text) => text.startsWith("{"))

@@ -64,7 +64,8 @@ export const oddOwner = (
     yield* kit.eventually(
       "the odd owner is registered",
       () => fs.existsSync(kit.paths.registration) && fs.readFileSync(kit.paths.registration, "utf8"),
-      (text) => text !== false && text.includes(`odd-${child.pid}`)
+      (text) => text !== false && text.includes(`odd-${child.pid}`),
+      { within: "30 seconds" }
     )
     return { pid: child.pid!, hasEnded: () => child.exitCode !== null || child.signalCode !== null }
   })

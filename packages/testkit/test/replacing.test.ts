@@ -11,7 +11,7 @@ import { isReady, withKit } from "./withKit.ts"
 const v1 = "1.0.0"
 const v2 = "2.0.0"
 
-describe.concurrent("two installed versions", () => {
+describe.concurrent("two installed versions", { timeout: 90_000 }, () => {
   it.live(
     "that are launched in turn for half a minute get their own each time, by one replacement; who only reconnects replaces nobody",
     () =>
@@ -29,7 +29,8 @@ describe.concurrent("two installed versions", () => {
             yield* kit.eventually(
               `both that stay are connected to ${value.pid}`,
               () => stayed.map((each) => each.said().at(-1)?.pid),
-              (pids) => pids.every((pid) => pid === value.pid)
+              (pids) => pids.every((pid) => pid === value.pid),
+              { within: "30 seconds" }
             )
           }
           const changes = turns.filter((version, index) => version !== turns[index - 1])
@@ -44,8 +45,7 @@ describe.concurrent("two installed versions", () => {
           }
           assert.isAtMost(starts(kit).length, changes.length * 1.5, `starts for ${changes.length} owners`)
         })
-      ),
-    90_000
+      )
   )
 
   it.live(
@@ -64,7 +64,8 @@ describe.concurrent("two installed versions", () => {
             kit.eventually(
               `both are attached to ${pid}`,
               () => attached.map((each) => each.said().at(-1)?.pid),
-              (pids) => pids.every((found) => found === pid)
+              (pids) => pids.every((found) => found === pid),
+              { within: "30 seconds" }
             )
           yield* both(first.value.pid)
           const long = client.fetch("/three-seconds").then((response) => response.text())
@@ -89,12 +90,11 @@ describe.concurrent("two installed versions", () => {
           assert.strictEqual(yield* Effect.promise(() => long), "three seconds")
           assert.deepInclude(yield* Effect.promise(() => once), { _tag: "TransportLost", landed: "maybe" })
         })
-      ),
-    60_000
+      )
   )
 })
 
-describe.concurrent("an owner of another version that takes its time", () => {
+describe.concurrent("an owner of another version that takes its time", { timeout: 90_000 }, () => {
   for (const [how, name] of [
     ["lingers", "goes on answering"],
     ["closes", "closes its port and is registered no more"]
@@ -142,7 +142,7 @@ describe.concurrent("an owner of another version that takes its time", () => {
   )
 })
 
-describe.concurrent("a launch that was frozen after it had asked", () => {
+describe.concurrent("a launch that was frozen after it had asked", { timeout: 90_000 }, () => {
   it.live("signals nobody when another instance owns by then", () =>
     withKit({}, (kit) =>
       Effect.gen(function* () {
@@ -151,7 +151,8 @@ describe.concurrent("a launch that was frozen after it had asked", () => {
         yield* kit.eventually(
           "it has asked",
           () => asked(kit).includes("POST /service/stop"),
-          (yes) => yes
+          (yes) => yes,
+          { within: "30 seconds" }
         )
         process.kill(launcher.pid, "SIGSTOP")
         process.kill(odd.pid, "SIGKILL")
@@ -170,7 +171,7 @@ describe.concurrent("a launch that was frozen after it had asked", () => {
   )
 })
 
-describe.concurrent("a restart of a service that does not answer", () => {
+describe.concurrent("a restart of a service that does not answer", { timeout: 90_000 }, () => {
   it.live("since it is busy ends in another instance", () =>
     withKit({}, (kit) =>
       Effect.gen(function* () {
@@ -222,7 +223,7 @@ describe.concurrent("a restart of a service that does not answer", () => {
   )
 })
 
-describe.concurrent("a stop has its outcome, and its sentence", () => {
+describe.concurrent("a stop has its outcome, and its sentence", { timeout: 90_000 }, () => {
   it.live("Stopped, and NotRunning after it", () =>
     withKit({}, (kit) =>
       Effect.gen(function* () {

@@ -14,7 +14,7 @@ const kinds: ReadonlyArray<[How, string]> = [
   ["later", "proves itself, has a later registration, and a health that is not known here"]
 ]
 
-describe.concurrent("an owner that speaks another protocol", () => {
+describe.concurrent("an owner that speaks another protocol", { timeout: 90_000 }, () => {
   for (const [how, name] of kinds) {
     it.live(`and ${name} is neither dead nor missing: its version is said, and nobody is started beside it`, () =>
       withKit({}, (kit) =>
@@ -101,7 +101,7 @@ describe.concurrent("an owner that speaks another protocol", () => {
   )
 })
 
-describe.concurrent("a program that was updated while it ran", () => {
+describe.concurrent("a program that was updated while it ran", { timeout: 90_000 }, () => {
   const files = (directory: string) => path.join(path.dirname(directory), "scratch", "installed")
 
   it.live(
@@ -151,7 +151,7 @@ describe.concurrent("a program that was updated while it ran", () => {
   )
 })
 
-describe.concurrent("a program that is run from its checkout", () => {
+describe.concurrent("a program that is run from its checkout", { timeout: 90_000 }, () => {
   it.live("is replaced by the next launch after an edit, and by no reconnect; without an edit by nobody", () =>
     withKit({}, (kit) =>
       Effect.gen(function* () {
@@ -187,7 +187,7 @@ describe.concurrent("a program that is run from its checkout", () => {
             `${count} clients wait`,
             () => fs.readdirSync(scratch).filter((name) => name.startsWith("go-")).length,
             (found) => found === count,
-            { within: "20 seconds" }
+            { within: "60 seconds" }
           )
         const before = yield* Effect.forEach([1, 2, 3], start)
         yield* waiting(3)

@@ -4,10 +4,7 @@ import { isOutdated, titleOf } from "@holdfast/lifecycle/ServiceSpec"
 import type { ServicePaths } from "@holdfast/lock/ServicePaths"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import * as Queue from "effect/Queue"
 import * as Random from "effect/Random"
-import type * as Scope from "effect/Scope"
 import {
   ContenderUnusable,
   CredentialRejected,
@@ -18,12 +15,13 @@ import {
   VersionMismatch
 } from "../ClientError.ts"
 import type { Discovery } from "../Discovery.ts"
-import type { Contender, ContenderEvent, Spawner } from "../Spawner.ts"
+import type { ContenderEvent, Spawner } from "../Spawner.ts"
 import { commandOf } from "./contender.ts"
-import { backoffMs, decide, type Found, initial, type Intent, type Memory, remember } from "./decide.ts"
+import { afterCrash, afterSpawn, decide, type Found, initial, type Intent, type Memory, remember } from "./decide.ts"
+import { type Heard, type Hearing, make as makeHearing } from "./hearing.ts"
 import { replace } from "./stopping.ts"
 
-/** DESIGN §6: the poll beneath what is heard from the contender. */
+/** DESIGN §6: the poll beneath what is heard. */
 const pollMs = 250
 
 export type Usable = Extract<Found, { readonly _tag: "Reachable" }>
@@ -44,8 +42,6 @@ export interface Connecting {
 
 export const now = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
 
-const jittered = (ms: number) => Effect.map(Random.next, (random) => Math.round(ms * (0.8 + 0.4 * random)))
-
 /** How long ago the boot of the found instance failed, by its own note; a clock that was set back since is long enough. */
 const failureAge = (found: Found): Effect.Effect<number> =>
   Effect.map(Clock.currentTimeMillis, (wall) => {
@@ -61,90 +57,104 @@ export const connect = (
   required: string
 ): Effect.Effect<Usable, ServiceFailed | VersionMismatch | Diagnosed> =>
   Effect.gen(function* () {
+    const { discovery, note, spawner, spec } = around
+    const since = yield* Clock.currentTimeMillis
     let memory: Memory = initial
-    let contender: Contender | undefined
-    let crashes: ReadonlyArray<string> = []
+    let hearing: Hearing | undefined
+    /** The pid of our last one. */
+    let contender: number | undefined
+    /** Whether our contender has said what became of it. */
     let spoke = false
-    while (true) {
-      const found = yield* around.discovery.look.pipe(Effect.catchIf(isShortage, () => Effect.undefined))
-      if (found === undefined) {
-        yield* hear(undefined)
-        continue
-      }
-      yield* around.publish(found)
-      const at = yield* now
-      memory = { ...remember(memory, found, at), update: around.updating() }
-      if (found._tag === "Reachable" && found.health.pid === contender?.pid) {
-        memory = { ...memory, own: found.health.instanceID } // seen before it was heard
-      }
-      const step = decide(intent, memory, found, at, yield* failureAge(found))
-      memory = { ...memory, first: false }
-      switch (step) {
-        case "Use":
-          return found as Usable
-        case "ShowFailure":
-          return yield* failureOf(found as Usable)
-        case "Mismatch":
-          return yield* mismatch(around.spec, required, found as Running, memory.own)
-        case "Replace": {
-          const { discovery, paths, publish, spec } = around
-          // what it would start is not what it asks for either
-          if (required === spec.version && isOutdated(spec)) return yield* outdated(spec, required, found as Running)
-          const replaced = yield* replace(spec, paths, discovery, found as Running, required, publish)
-          if (!replaced) break // it went, or is another by now: look again after a pause
-          memory = { ...memory, replaced }
-          continue
-        }
-        case "Spawn": {
-          const spawns = memory.spawns + 1
-          memory = { ...memory, spawns, contending: true, nextSpawnAt: at + (yield* jittered(backoffMs(spawns))) }
-          contender = yield* around.spawner.spawn.pipe(Effect.catchIf(isShortage, () => Effect.undefined))
-          memory = { ...memory, contending: contender !== undefined }
-          spoke = false
-          break
-        }
-        case "Wait":
-          break
-      }
-      const event = yield* hear(contender)
-      if (event === undefined) continue
-      if (event.type !== "exited") spoke = true
+    const listen = Effect.suspend(() =>
+      hearing === undefined
+        ? Effect.tap(makeHearing(around.paths), (made) => Effect.sync(() => (hearing = made)))
+        : Effect.succeed(hearing)
+    )
+    const spawn = Effect.fnUntraced(function* (found: Found, at: number, anyway: boolean) {
+      const asked = intent.asked || memory.replaced
+      const spawned = yield* spawner
+        .spawn({ unlike: instanceOf(found), anyway, asked })
+        .pipe(Effect.catchIf(isShortage, () => Effect.undefined))
+      if (spawned === undefined) return
+      memory = afterSpawn(memory, spawned, at, { since, jitter: yield* Random.next })
+      if (spawned._tag === "TooOften" && (spawned.crashes.crashedAt ?? 0) >= since)
+        yield* note(spawned.crashes.last ?? "")
+      if (spawned._tag !== "Started") return
+      spoke = false
+      contender = spawned.contender.pid
+      yield* (yield* listen).toContender(spawned.contender)
+    })
+    const heed = Effect.fnUntraced(function* (event: Heard) {
+      if (event.type === "changed") return
       if (event.type === "starting") {
         memory = { ...memory, own: event.registration.instanceID }
-        yield* around.discovery.adopt(event)
+        yield* discovery.adopt(event)
       }
-      if (event.type === "unusable" || event.type === "unstartable") return yield* diagnose(around.spec, event)
-      if (event.type === "held" || event.type === "exited") {
-        contender = undefined
-        memory = { ...memory, contending: false }
-      }
-      if (event.type === "exited" && (event.code !== 0 || !spoke)) {
-        yield* around.note(event.diagnostic)
-        crashes = [...crashes, event.diagnostic]
-        if (intent.mode === "launch" && crashes.length >= crashLimit) {
-          return yield* diagnose(around.spec, {
-            type: "unstartable",
-            command: commandOf(around.spec.entry).command,
-            reason: crashes[0]!
-          })
+      if (event.type === "unusable" || event.type === "unstartable") return yield* diagnose(spec, event)
+      const crashed = event.type === "exited" && (event.code !== 0 || !spoke)
+      if (event.type !== "exited") spoke = true
+      if (event.type === "held" || event.type === "exited") memory = { ...memory, contending: false }
+      if (!crashed) return
+      memory = afterCrash(memory, event.diagnostic)
+      yield* note(event.diagnostic)
+      yield* spawner.tellCrash(event.diagnostic)
+    })
+    while (true) {
+      const found = yield* discovery.look.pipe(Effect.catchIf(isShortage, () => Effect.undefined))
+      if (found !== undefined) {
+        yield* around.publish(found)
+        const at = yield* now
+        memory = { ...remember(memory, found, at), update: around.updating() }
+        // its registration may be seen before its own word is heard
+        if (found._tag !== "Missing" && runs(found).pid === contender)
+          memory = { ...memory, own: runs(found).instanceID }
+        const step = decide(intent, memory, found, at, yield* failureAge(found))
+        memory = { ...memory, first: false }
+        switch (step) {
+          case "Use":
+            return found as Usable
+          case "ShowFailure":
+            return yield* failureOf(found as Usable)
+          case "Mismatch":
+            return yield* mismatch(spec, required, found as Running, memory.own)
+          case "GiveUp": {
+            const { command } = commandOf(spec.entry)
+            return yield* diagnose(spec, { type: "unstartable", command, reason: memory.cause })
+          }
+          case "Replace": {
+            // what it would start is not what it asks for either
+            if (required === spec.version && isOutdated(spec)) return yield* outdated(spec, required, found as Running)
+            const { paths, publish } = around
+            const replaced = yield* replace(spec, paths, discovery, found as Running, required, publish)
+            if (!replaced) break // it went, or is another by now: look again after a pause
+            memory = { ...memory, replaced }
+            continue
+          }
+          case "Spawn":
+          case "SpawnAnyway":
+            yield* spawn(found, at, step === "SpawnAnyway")
+            break
+          case "Wait":
+            break
         }
       }
+      const ears = yield* listen
+      if (found?._tag === "Reachable") yield* ears.toOwner(found.session)
+      const event = yield* ears.next(pollMs)
+      if (event !== undefined) yield* heed(event)
     }
   }).pipe(Effect.scoped)
 
 const isShortage = (error: Diagnosed): error is DirectoryUnusable =>
   error._tag === "DirectoryUnusable" && passesByItself(error)
 
-/** A launch ends when its contenders ended this often without a word of their own. */
-const crashLimit = 3
-
-/** The contender's next word, or nothing within a poll's time. */
-const hear = (contender: Contender | undefined): Effect.Effect<ContenderEvent | undefined, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const pause = yield* jittered(pollMs)
-    if (contender === undefined) return yield* Effect.as(Effect.sleep(pause), undefined)
-    return Option.getOrUndefined(yield* Queue.take(contender.events).pipe(Effect.timeoutOption(pause)))
-  })
+/** Whose being there is no reason against a start. */
+const instanceOf = (found: Found): string | undefined =>
+  found._tag === "Missing"
+    ? found.holder?.instanceID
+    : found._tag === "Unreachable"
+      ? found.registration.instanceID
+      : undefined
 
 const failureOf = ({ health: { status } }: Usable) =>
   status.type === "failed"

@@ -9,7 +9,8 @@ const os = process.getBuiltinModule("node:os")
 const url = process.getBuiltinModule("node:url")
 const childProcess = () => process.getBuiltinModule("node:child_process")
 
-/** The descriptor of the startup pipe in the contender; 3 is kept for an inherited lock. */
+/** The descriptors of the spawn lock and of the startup pipe in the contender. */
+const lockDescriptor = 3
 const pipeDescriptor = 4
 
 const passed = /^(PATH|HOME|USER|SHELL|LANG|LC_[A-Z]+|TZ|TMPDIR|HOLDFAST_LOCK_PRIMITIVE)$/
@@ -58,6 +59,8 @@ export interface Contender {
   readonly pid: number
   /** Calls the listener with each outcome, then once with how the process ended. */
   readonly follow: (listener: (event: ContenderEvent) => void) => void
+  /** It keeps this process alive no longer, and is still listened to while something else does. */
+  readonly unref: () => void
   /** Lets go of it: it is no child to wait for. */
   readonly release: () => void
 }
@@ -79,7 +82,7 @@ export interface Launch {
 export const launchOf = (
   spec: ServiceSpec,
   paths: ServicePaths,
-  how: Pick<HandOver, "pipe" | "foreground"> = {}
+  how: Pick<HandOver, "pipe" | "spawnLock" | "foreground"> = {}
 ): Launch => {
   const handOver: HandOver = { ...validate(spec), directory: paths.directory, ...how }
   return {
@@ -129,9 +132,13 @@ const covers = (
   return Array.from({ length: highest - last }, (_, index) => (covered.has(last + 1 + index) ? nothing : "ignore"))
 }
 
-/** Starts one. The state directory must be prepared: its log is opened here. Throws the system's error. */
-export const start = (spec: ServiceSpec, paths: ServicePaths): Contender => {
-  const { args, command, env } = launchOf(spec, paths, { pipe: pipeDescriptor })
+/**
+ * Starts one, which inherits the spawn lock where there is one. The state directory must be prepared: its log is opened
+ * here. Throws the system's error.
+ */
+export const start = (spec: ServiceSpec, paths: ServicePaths, spawnLock?: number): Contender => {
+  const inherited = spawnLock === undefined ? {} : { spawnLock: lockDescriptor }
+  const { args, command, env } = launchOf(spec, paths, { pipe: pipeDescriptor, ...inherited })
   const log = openLog(paths.log)
   const from = fs.fstatSync(log).size
   const nothing = fs.openSync(os.devNull, "r")
@@ -140,7 +147,7 @@ export const start = (spec: ServiceSpec, paths: ServicePaths): Contender => {
       detached: true, // its own session: it outlives this terminal
       cwd: paths.directory,
       env,
-      stdio: ["ignore", log, log, "ignore", "pipe", ...covers(inheritable(), pipeDescriptor, nothing)],
+      stdio: ["ignore", log, log, spawnLock ?? "ignore", "pipe", ...covers(inheritable(), pipeDescriptor, nothing)],
       windowsHide: true
     })
     const listeners = new Set<(event: ContenderEvent) => void>()
@@ -149,7 +156,7 @@ export const start = (spec: ServiceSpec, paths: ServicePaths): Contender => {
       seen.push(event)
       for (const listener of listeners) listener(event)
     }
-    const pipe = child.stdio[pipeDescriptor] as import("node:stream").Readable | null
+    const pipe = child.stdio[pipeDescriptor] as import("node:net").Socket | null
     readLines(pipe, (line) => {
       const outcome = parseOutcome(line)
       if (outcome !== undefined) tell(outcome)
@@ -175,6 +182,10 @@ export const start = (spec: ServiceSpec, paths: ServicePaths): Contender => {
       follow: (listener) => {
         listeners.add(listener)
         for (const event of seen) listener(event)
+      },
+      unref: () => {
+        child.unref()
+        pipe?.unref()
       },
       release: () => {
         listeners.clear()

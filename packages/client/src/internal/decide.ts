@@ -4,6 +4,7 @@ import type { ServiceHealth } from "@holdfast/lifecycle/ServiceHealth"
 import type { IdentityState } from "@holdfast/lock/identity"
 import type { OwnerNote } from "@holdfast/lock/OwnerNote"
 import type { ServiceState } from "../ServiceState.ts"
+import type { Spawned } from "../Spawner.ts"
 import type { Session } from "@holdfast/lifecycle/Credential"
 
 export type Found =
@@ -64,6 +65,8 @@ export interface Intent {
   readonly maySpawn: boolean
   readonly accepts: (version: string) => boolean
   readonly maxSpawns: number
+  /** A person asked for exactly this: what failed before does not make them wait. */
+  readonly asked: boolean
 }
 
 export interface Memory {
@@ -74,8 +77,13 @@ export interface Memory {
   /** Since when the recorded owner, alive by identity, has been silent; milliseconds on a monotonic clock. */
   readonly silentSince: number | undefined
   readonly spawns: number
-  /** No contender before this; backoff between spawns. */
+  /** No contender before this; backoff between spawns, one's own and everybody's. */
   readonly nextSpawnAt: number
+  /** Since when others hold the spawn lock and nobody has registered, and from when on it is not waited for. */
+  readonly queue: { readonly since: number; readonly until: number } | undefined
+  /** Starts of this call, and others' meanwhile, that ended at once: how many, and the first cause. */
+  readonly crashes: number
+  readonly cause: string
   /** Our own contender is still on its way. */
   readonly contending: boolean
   /** The instance that our contender became: what is installed is of its version, and another start would be too. */
@@ -90,12 +98,16 @@ export const initial: Memory = {
   silentSince: undefined,
   spawns: 0,
   nextSpawnAt: 0,
+  queue: undefined,
+  crashes: 0,
+  cause: "",
   contending: false,
   own: undefined,
   update: undefined
 }
 
-export type Step = "Use" | "Wait" | "Spawn" | "Replace" | "ShowFailure" | "Mismatch"
+/** `SpawnAnyway`: without the spawn lock. */
+export type Step = "Use" | "Wait" | "Spawn" | "SpawnAnyway" | "Replace" | "ShowFailure" | "Mismatch" | "GiveUp"
 
 /** DESIGN §6: while the recorded owner is alive by identity nobody spawns before this long a silence. */
 export const silenceMs = 10_000
@@ -109,10 +121,11 @@ export const updateMs = 5000
 export const ownerLives = (found: Found): boolean =>
   found._tag === "Missing" ? found.holder !== undefined : found._tag === "Unreachable" && found.owner === "alive"
 
-/** Milliseconds of silence go into the memory before deciding. */
+/** Milliseconds of silence go into the memory before deciding; whoever is found ends the queue. */
 export const remember = (memory: Memory, found: Found, now: number): Memory => ({
   ...memory,
-  silentSince: ownerLives(found) ? (memory.silentSince ?? now) : undefined
+  silentSince: ownerLives(found) ? (memory.silentSince ?? now) : undefined,
+  queue: found._tag === "Reachable" || ownerLives(found) ? undefined : memory.queue
 })
 
 /** The update that a state tells of. */
@@ -120,6 +133,52 @@ export const updateIn = ({ status }: ServiceState, now: number): Memory["update"
   status.type === "stopping" && status.targetVersion !== undefined
     ? { version: status.targetVersion, seenAt: now }
     : undefined
+
+/** DESIGN §6: who holds the spawn lock this long, and stands still, is not waited for. One that gets on is, for longer. */
+export const queueMs = { stuck: 3000, moving: 10_000 }
+
+/** Nobody gives up the queue at the same moment as the others. */
+export const queueJitterMs = 2000
+
+/** What came of the wish for a contender goes into the memory. `jitter` is from 0 to 1. */
+export const afterSpawn = (
+  memory: Memory,
+  spawned: Spawned,
+  now: number,
+  { jitter, since }: { readonly jitter: number; /** When the call began, by the wall clock. */ readonly since: number }
+): Memory => {
+  switch (spawned._tag) {
+    case "Started": {
+      const spawns = memory.spawns + 1
+      const nextSpawnAt = now + Math.round(backoffMs(spawns) * (0.8 + 0.4 * jitter))
+      return { ...memory, spawns, nextSpawnAt, queue: undefined, contending: true }
+    }
+    case "Queued": {
+      const from = memory.queue?.since ?? now
+      const patience = spawned.stuck ? queueMs.stuck : queueMs.moving
+      return { ...memory, queue: { since: from, until: from + patience + Math.round(queueJitterMs * jitter) } }
+    }
+    case "TooOften": {
+      const { crashedAt = 0, crashes, first = "" } = spawned.crashes
+      const waited: Memory = { ...memory, queue: undefined, nextSpawnAt: now + spawned.ms }
+      if (crashedAt < since) return waited
+      return { ...waited, crashes: Math.max(crashes, memory.crashes), cause: memory.cause || first }
+    }
+    case "Found":
+      return { ...memory, queue: undefined }
+  }
+}
+
+/** Our contender ended at once, with these words. */
+export const afterCrash = (memory: Memory, words: string): Memory => ({
+  ...memory,
+  contending: false,
+  crashes: memory.crashes + 1,
+  cause: memory.cause || words
+})
+
+/** A launch ends when contenders ended this often without a word of their own. */
+const crashLimit = 3
 
 /** `now` is monotonic, `age` how long ago the found instance failed to boot; both in milliseconds. */
 export const decide = (intent: Intent, memory: Memory, found: Found, now: number, age: number): Step => {
@@ -129,9 +188,11 @@ export const decide = (intent: Intent, memory: Memory, found: Found, now: number
   }
   if (found._tag !== "Reachable") {
     if (isUpdating(intent, memory, now)) return "Wait"
+    if (intent.mode === "launch" && memory.crashes >= crashLimit && !memory.contending) return "GiveUp"
     if (!intent.maySpawn || memory.contending || memory.spawns >= intent.maxSpawns) return "Wait"
     if (memory.silentSince !== undefined && now - memory.silentSince < silenceMs) return "Wait"
-    return now < memory.nextSpawnAt ? "Wait" : "Spawn"
+    if (now < memory.nextSpawnAt) return "Wait"
+    return memory.queue !== undefined && now >= memory.queue.until ? "SpawnAnyway" : "Spawn"
   }
   const { status, version } = found.health
   if (status.type === "stopping") return "Wait"

@@ -1,19 +1,16 @@
 /** Following a service: its status as it changes, and an application's own events with a snapshot on each instance. */
-import { dialOf, tokenHeader } from "@holdfast/lifecycle/Credential"
-import { healthOf } from "@holdfast/lifecycle/StartupOutcome"
+import type { ServiceStatus } from "@holdfast/lifecycle/ServiceStatus"
+import type { ServicePaths } from "@holdfast/lock/ServicePaths"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import type { HttpClientError } from "effect/http/HttpClientError"
 import type { Discovery } from "../Discovery.ts"
 import type { TransportLost } from "../Transport.ts"
-import type { Session } from "@holdfast/lifecycle/Credential"
+import { make as makeHearing } from "./hearing.ts"
 import { resumed } from "./resume.ts"
 import { type Found, isOtherwise, stateOf } from "./decide.ts"
 import type { ServiceState } from "../ServiceState.ts"
-
-const http = process.getBuiltinModule("node:http")
 
 /** Misses in a row and their time before an owner that lives counts as unresponsive (DESIGN §7). */
 export const unresponsiveAfter = { misses: 5, ms: 10_000 }
@@ -48,12 +45,14 @@ export const shown = (found: Found, silence: Silence | undefined, now: number, b
 
 const monotonicMs = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
 
-/** Looks again and again: soon while something is about to change, now and then while all is well. */
+/** Looks again and again: at once when something is heard, soon while something is missing, now and then while all is well. */
 export const watch = (
   discovery: Discovery["Service"],
+  paths: ServicePaths,
   set: (next: (before: ServiceState) => ServiceState) => Effect.Effect<void>
 ): Effect.Effect<never> =>
   Effect.gen(function* () {
+    const hearing = yield* makeHearing(paths)
     let silence: Silence | undefined
     while (true) {
       const found = yield* discovery.look.pipe(
@@ -62,63 +61,19 @@ export const watch = (
       const now = yield* monotonicMs
       silence = hush(silence, found, now)
       yield* set((before) => shown(found, silence, now, before))
-      const steady =
-        found._tag === "Reachable" && (found.health.status.type === "ready" || found.health.status.type === "failed")
       if (found._tag === "Reachable") {
-        // the stream brings changes at once; it ends with its owner, and the look beneath notices a frozen one
-        const following = Effect.andThen(events(found.session, found, set), Effect.sleep(250))
-        yield* following.pipe(Effect.timeoutOption(steady ? 2000 : 500))
-      } else yield* Effect.sleep(250)
-    }
-  })
-
-/** The lifecycle's own event stream, until it ends; each event carries the whole health. */
-const events = (
-  session: Session,
-  found: Extract<Found, { readonly _tag: "Reachable" }>,
-  set: (next: (before: ServiceState) => ServiceState) => Effect.Effect<void>
-): Effect.Effect<void> =>
-  Stream.callback<string>((queue) =>
-    Effect.acquireRelease(
-      Effect.sync(() => {
-        const end = () => Queue.endUnsafe(queue)
-        const request = http.get(
-          {
-            ...dialOf(session.address),
-            path: "/service/events",
-            agent: false,
-            headers: { [tokenHeader]: session.token }
-          },
-          (response) => {
-            response.setEncoding("utf8")
-            response.on("data", (chunk: string) => Queue.offerUnsafe(queue, chunk))
-            response.on("close", end)
-          }
+        yield* hearing.toOwner(found.session, (health) =>
+          // its last words may come late: whom another look has found gone, or followed by another, they do not bring back
+          set((before) =>
+            before.registration?.instanceID === health.instanceID ? stateOf({ ...found, health }) : before
+          )
         )
-        request.on("error", end)
-        return request
-      }),
-      (request) => Effect.sync(() => request.destroy())
-    )
-  ).pipe(
-    Stream.splitLines,
-    Stream.runForEach((line) => {
-      const health = line.startsWith("data: ") ? healthOf(parse(line.slice(6))) : undefined
-      if (health === undefined) return Effect.void
-      // its last words may come late: whom another look has found gone, or followed by another, they do not bring back
-      return set((before) =>
-        before.registration?.instanceID === health.instanceID ? stateOf({ ...found, health }) : before
-      )
-    })
-  )
+      }
+      yield* hearing.next(found._tag !== "Reachable" ? 250 : isSteady(found.health.status) ? 2000 : 500)
+    }
+  }).pipe(Effect.scoped)
 
-const parse = (json: string): unknown => {
-  try {
-    return JSON.parse(json)
-  } catch {
-    return undefined
-  }
-}
+const isSteady = ({ type }: ServiceStatus): boolean => type === "ready" || type === "failed"
 
 export type Follow<S, A> =
   | { readonly _tag: "Snapshot"; readonly value: S; readonly instanceID: string }

@@ -10,7 +10,7 @@ import type { ServicePaths } from "@holdfast/lock/ServicePaths"
 import * as StateDirectory from "@holdfast/lock/StateDirectory"
 
 export type Look =
-  /** No usable registration; `holder` is the owner that the note names, when it runs. */
+  /** No usable registration, or another's than the holder's; `holder` is the owner that the note names, when it runs. */
   | { readonly _tag: "Missing"; readonly holder: OwnerNote.OwnerNote | undefined }
   /** `owner`: whether the registered process still runs, by its identity. A dead one is never dialled. */
   | {
@@ -39,6 +39,9 @@ export const look = (paths: ServicePaths): Look => {
   const registration = reading._tag === "Text" ? parseRegistration(reading.text) : undefined
   if (registration === undefined) return { _tag: "Missing", holder: OwnerNote.living(paths.owner, paths.lock) }
   const note = noteOf(paths, registration)
+  // an owner that lives and is another one has written its note and not its registration yet: this one is its predecessor's
+  const holder = note === undefined ? OwnerNote.living(paths.owner, paths.lock) : undefined
+  if (holder !== undefined && holder.instanceID !== registration.instanceID) return { _tag: "Missing", holder }
   const owner = note === undefined ? "unknown" : identity.state(note)
   if (owner === "dead") return { _tag: "Registered", registration, owner, note, secret: undefined }
   const secret = Credential.load(paths.secret)

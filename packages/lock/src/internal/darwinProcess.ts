@@ -4,6 +4,7 @@ import { absentOrHidden, hashed, once, orElse } from "./memo.ts"
 import type { Kernel, Seen } from "./sighting.ts"
 
 const PROC_PIDTBSDINFO = 3
+const SSTOP = 4
 const SZOMB = 5
 /** `struct proc_bsdinfo`: pbi_status at 4, pbi_ppid at 16, pbi_start_tvsec at 120, pbi_start_tvusec at 128. */
 const size = 136
@@ -11,6 +12,7 @@ const size = 136
 /** The fields of a `struct proc_bsdinfo`. */
 export const readInfo = (info: Buffer): Seen => ({
   ended: info.readUInt32LE(4) === SZOMB,
+  stopped: info.readUInt32LE(4) === SSTOP,
   start: String(info.readBigUInt64LE(120) * 1_000_000n + info.readBigUInt64LE(128)),
   parent: info.readUInt32LE(16)
 })

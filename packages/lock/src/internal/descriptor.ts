@@ -8,6 +8,7 @@ export const { O_CREAT, O_RDWR } = fs.constants
 export const descriptorGrip = (descriptor: number): Grip => {
   let open = true
   return {
+    descriptor,
     inode: () => {
       const stat = fs.fstatSync(descriptor, { bigint: true })
       return `${stat.dev}:${stat.ino}`

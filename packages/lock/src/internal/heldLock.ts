@@ -14,6 +14,9 @@ export const seal = (grip: Grip, path: string, primitive: string): HeldLock => {
 
 const pinned = new Set<HeldLock>()
 
+/** The descriptor of a lock that nobody adopted yet. */
+export const descriptorOf = (lock: HeldLock): number | undefined => grips.get(lock)?.descriptor
+
 /** The grip, once; `undefined` the second time. */
 export const unseal = (lock: HeldLock): Grip | undefined => {
   const grip = grips.get(lock)

@@ -14,7 +14,8 @@ export const linux: Kernel = {
     if (text === "") return absentOrHidden(pid)
     const fields = text.slice(text.lastIndexOf(")") + 2).split(" ")
     const [state, parent] = fields
-    return { ended: state === "Z" || state === "X", start: fields[19] ?? "", parent: Number(parent ?? 0) }
+    const [ended, stopped] = [/[ZX]/, /[Tt]/].map((states) => states.test(state ?? "")) as [boolean, boolean]
+    return { ended, stopped, start: fields[19] ?? "", parent: Number(parent ?? 0) }
   },
   boot: once(() => read("/proc/sys/kernel/random/boot_id")),
   // start times are shifted in another time namespace (time_namespaces(7)); kernels before 5.6 have none

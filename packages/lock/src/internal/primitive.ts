@@ -9,6 +9,8 @@
 export interface Grip {
   /** Device and inode it holds; `undefined` where the platform refuses deletion of an open file instead. */
   readonly inode: () => string | undefined
+  /** What a child can inherit, and hold the lock by; absent where none is inherited. */
+  readonly descriptor?: number
   /** Lets go, by close only: LOCK_UN would also drop the lock of a child that inherited the descriptor. */
   readonly close: () => void
 }

@@ -9,6 +9,8 @@ export type Sighting = Seen | "absent" | "hidden"
 export interface Seen {
   /** It has ended, or is a zombie: it holds nothing and answers nobody. */
   readonly ended: boolean
+  /** It stands still by a signal or a debugger; absent where that cannot be told. */
+  readonly stopped?: boolean
   /** When it started, in the platform's finest unit; text without `/`. */
   readonly start: string
   /** `0` where it is not known. */

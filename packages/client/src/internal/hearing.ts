@@ -1,0 +1,82 @@
+/** What a waiting client hears: its contender, the service's files, and an owner that is not ready yet. */
+import type { Session } from "@holdfast/lifecycle/Credential"
+import type { ServiceHealth } from "@holdfast/lifecycle/ServiceHealth"
+import type { ServicePaths } from "@holdfast/lock/ServicePaths"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Queue from "effect/Queue"
+import * as Random from "effect/Random"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type { Contender, ContenderEvent } from "../Spawner.ts"
+import { watchRecords } from "./directoryWatch.ts"
+import { healthEvents } from "./healthEvents.ts"
+
+export type Heard = ContenderEvent | { readonly type: "changed" }
+
+export interface Hearing {
+  /** Listens to this contender too. */
+  readonly toContender: (contender: Contender) => Effect.Effect<void, never, Scope.Scope>
+  /** Listens to this owner too, which says when it is ready, until it ends; to nobody twice. */
+  readonly toOwner: (
+    session: Session,
+    onHealth?: (health: ServiceHealth) => Effect.Effect<void>
+  ) => Effect.Effect<void, never, Scope.Scope>
+  /** What is heard next; nothing after so many milliseconds, a fifth more or less. */
+  readonly next: (withinMs: number) => Effect.Effect<Heard | undefined>
+}
+
+export const jittered = (ms: number): Effect.Effect<number> =>
+  Effect.map(Random.next, (random) => Math.round(ms * (0.8 + 0.4 * random)))
+
+export const make = (paths: ServicePaths): Effect.Effect<Hearing, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const heard = yield* Queue.unbounded<Heard>()
+    let pending = false // many changes at once are one reason to look
+    const changed = () => {
+      if (!pending) Queue.offerUnsafe(heard, { type: "changed" })
+      pending = true
+    }
+    const records = yield* Effect.acquireRelease(
+      Effect.sync(() => watchRecords([paths.registration, paths.owner], changed)),
+      ({ close }) => Effect.sync(close)
+    )
+    /** Who is listened to, or was: a stream that ended is opened again only when a time has passed in which nothing was heard. */
+    let followed = ""
+    let following = false
+    return {
+      toContender: ({ events }) =>
+        Queue.take(events).pipe(
+          Effect.flatMap((event) => Queue.offer(heard, event)),
+          Effect.forever,
+          Effect.forkScoped,
+          Effect.asVoid
+        ),
+      toOwner: (session, onHealth = () => Effect.void) =>
+        Effect.suspend(() => {
+          const { instanceID } = session.registration
+          if (followed === instanceID) return Effect.void
+          followed = instanceID
+          following = true
+          return healthEvents(session).pipe(
+            Stream.runForEach((health) => Effect.andThen(onHealth(health), Effect.sync(changed))),
+            Effect.ensuring(
+              Effect.sync(() => {
+                if (followed === instanceID) following = false
+                changed()
+              })
+            ),
+            Effect.forkScoped,
+            Effect.asVoid
+          )
+        }),
+      next: (withinMs) =>
+        Effect.gen(function* () {
+          const event = Option.getOrUndefined(yield* Effect.timeoutOption(Queue.take(heard), yield* jittered(withinMs)))
+          if (event?.type === "changed") pending = false
+          if (event !== undefined) return event
+          if (!following) followed = ""
+          return yield* Effect.sync(() => void records.renew())
+        })
+    }
+  })

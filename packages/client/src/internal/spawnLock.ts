@@ -1,0 +1,72 @@
+/**
+ * One client at a time starts a contender, which inherits the lock and holds it until it is registered or has ended. It
+ * only saves processes: who owns is decided by the service's own lock, so whatever goes wrong here is no error.
+ */
+import * as files from "@holdfast/lock/files"
+import { enter, inheritable, release } from "@holdfast/lock/gate"
+import * as identity from "@holdfast/lock/identity"
+import type { ServicePaths } from "@holdfast/lock/ServicePaths"
+import * as Budget from "./budget.ts"
+
+const fs = process.getBuiltinModule("node:fs")
+
+export interface SpawnLock {
+  /** What the contender is to inherit; `undefined` where nothing is inherited. */
+  readonly descriptor: number | undefined
+  readonly budget: () => Budget.Budget
+  readonly write: (budget: Budget.Budget) => void
+  /** Lets go; a contender that inherited it holds on. */
+  readonly release: () => void
+}
+
+export type Turn =
+  | { readonly _tag: "Ours"; readonly lock: SpawnLock }
+  /** Another client, or the contender it started, has it. `stuck`: nobody there is known to get on with it. */
+  | { readonly _tag: "Taken"; readonly stuck: boolean }
+
+/** What the file may grow to: one page, so that a record is written, and read, in one piece. */
+const recordSize = 4096
+
+const readRecord = (paths: ServicePaths): Budget.Budget => {
+  const reading = files.read(paths.budget)
+  return Budget.read(reading._tag === "Text" ? reading.text : "", identity.boot(), Date.now())
+}
+
+/** In place, since the file is the lock: another one renamed over it would be another lock. */
+const writeRecord = (paths: ServicePaths, budget: Budget.Budget): void => {
+  const { O_NONBLOCK, O_WRONLY } = fs.constants
+  try {
+    const descriptor = fs.openSync(paths.budget, O_WRONLY | (O_NONBLOCK ?? 0))
+    try {
+      const text = Buffer.from(JSON.stringify(budget))
+      if (!fs.fstatSync(descriptor).isFile() || text.length > recordSize) return
+      fs.writeSync(descriptor, Buffer.concat([text, Buffer.alloc(recordSize - text.length, " ")]), 0, recordSize, 0)
+    } finally {
+      fs.closeSync(descriptor)
+    }
+  } catch {
+    return // a full disk, or a file that nobody but the holder may open
+  }
+}
+
+const lockOf = (paths: ServicePaths, descriptor: number | undefined, letGo: () => void): SpawnLock => ({
+  descriptor,
+  budget: () => readRecord(paths),
+  write: (budget) => writeRecord(paths, budget),
+  release: letGo
+})
+
+/** One attempt, not waiting for anybody. Where no lock can be had, or `anyway`, it is everybody's turn. */
+export const take = async (paths: ServicePaths, anyway: boolean): Promise<Turn> => {
+  const everybodys: Turn = { _tag: "Ours", lock: lockOf(paths, undefined, () => undefined) }
+  const outcome = await enter(paths.spawnLock, { retryForMs: 0 })
+  if (outcome._tag === "Acquired") {
+    return { _tag: "Ours", lock: lockOf(paths, inheritable(outcome.lock), () => release(outcome.lock)) }
+  }
+  if (outcome._tag !== "Held" || anyway) return everybodys
+  const { starter } = readRecord(paths)
+  return {
+    _tag: "Taken",
+    stuck: starter === undefined || identity.state(starter) !== "alive" || identity.isStopped(starter)
+  }
+}

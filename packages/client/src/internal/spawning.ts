@@ -1,0 +1,70 @@
+/** Starting a contender when it is this client's turn: the spawn lock, another look at the files, the shared budget. */
+import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
+import * as identity from "@holdfast/lock/identity"
+import type { ServicePaths } from "@holdfast/lock/ServicePaths"
+import { type Budget, crashed, empty, started } from "./budget.ts"
+import { type Contender, start } from "./contender.ts"
+import { look } from "./look.ts"
+import { take } from "./spawnLock.ts"
+
+/** What a client knows when it wants a contender. */
+export interface Wanting {
+  /** The instance it has found of no use; any other one that lives is worth a look before a start. */
+  readonly unlike?: string | undefined
+  /** Somebody else has held the spawn lock for too long: start all the same. */
+  readonly anyway: boolean
+  /** A person asked for it: the budget begins anew. */
+  readonly asked: boolean
+}
+
+export type Spawned =
+  | { readonly _tag: "Started"; readonly contender: Contender }
+  /** Somebody else is starting one; `stuck` when nobody is known to get on with it. */
+  | { readonly _tag: "Queued"; readonly stuck: boolean }
+  /** The service was started too often: not before so many milliseconds, and what went wrong meanwhile. */
+  | { readonly _tag: "TooOften"; readonly ms: number; readonly budget: Budget }
+  /** There is an owner by now. */
+  | { readonly _tag: "Found" }
+
+const jitter = (): number => 0.8 + 0.4 * Math.random()
+
+/** Somebody lives there who may be the owner, and is not the one that was of no use. */
+const isOwned = (paths: ServicePaths, unlike: string | undefined): boolean => {
+  const seen = look(paths)
+  if (seen._tag === "Missing") return seen.holder !== undefined && seen.holder.instanceID !== unlike
+  return seen._tag === "Registered" && seen.owner === "alive" && seen.registration.instanceID !== unlike
+}
+
+/** The state directory must be prepared. Throws the system's error when the contender cannot be started. */
+export const spawn = async (
+  spec: ServiceSpec,
+  paths: ServicePaths,
+  { anyway, asked, unlike }: Wanting
+): Promise<Spawned> => {
+  const turn = await take(paths, anyway)
+  if (turn._tag === "Taken") return { _tag: "Queued", stuck: turn.stuck }
+  const { lock } = turn
+  try {
+    if (isOwned(paths, unlike)) return { _tag: "Found" }
+    const budget = asked ? empty(identity.boot()) : lock.budget()
+    const now = Date.now()
+    if (now < budget.notBefore) return { _tag: "TooOften", ms: budget.notBefore - now, budget }
+    // first who we are, then who it is: whoever waits can see that somebody gets on with it
+    const next = started(budget, identity.own(), now, jitter())
+    lock.write(next)
+    const contender = start(spec, paths, lock.descriptor)
+    const starter = identity.ofPid(contender.pid)
+    if (starter !== undefined) lock.write({ ...next, starter })
+    return { _tag: "Started", contender }
+  } finally {
+    lock.release()
+  }
+}
+
+/** Tells the other clients how the start ended; left out where somebody is starting the next one already. */
+export const tellCrash = async (paths: ServicePaths, words: string): Promise<void> => {
+  const turn = await take(paths, false)
+  if (turn._tag === "Taken") return
+  turn.lock.write(crashed(turn.lock.budget(), words, Date.now()))
+  turn.lock.release()
+}
