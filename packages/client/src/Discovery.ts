@@ -61,7 +61,6 @@ const make = (paths: ServicePaths): Discovery["Service"] => {
       if (answer._tag === "Expired" || !answer.silent) known = undefined
       if (answer._tag !== "Expired") return answer
     }
-    if (secret === undefined) return { _tag: "Unreachable", why: "its secret is missing", silent: false }
     const attached = await attach(registration, secret, { directory: paths.directory })
     if (attached._tag === "Attached") known = attached.session
     return attached
@@ -80,7 +79,7 @@ const make = (paths: ServicePaths): Discovery["Service"] => {
         const attached = yield* Effect.promise(() => probe(seen))
         return attached._tag === "Attached"
           ? ({ _tag: "Reachable", session: attached.session, health: attached.health, note } as const)
-          : ({ _tag: "Unreachable", registration, owner, note, why: attached.why, silent: attached.silent } as const)
+          : ({ ...attached, registration, owner, note } as const)
       }
     }
   })

@@ -19,6 +19,12 @@ describe("the words of DESIGN §9", () => {
     [of({ type: "missing" }), "Starting background service…", undefined, false],
     [of({ type: "unreachable" }, "1.0.0"), "Waiting for background service…", undefined, false],
     [
+      of({ type: "unreachable", protocol: "other" }, "0.9.0"),
+      "Hello v0.9.0 runs (PID 7) and speaks another protocol than this program.",
+      "Run `hello service restart` to replace it.",
+      false
+    ],
+    [
       of({ type: "unresponsive" }, "1.0.0"),
       "The background service owns the service lock but is not responding.",
       "Run `hello service restart` to recover it.",
@@ -83,7 +89,9 @@ describe("the words of DESIGN §9", () => {
       assert.strictEqual(line.usable, state.status.type === "ready")
       assert.strictEqual(
         line.action !== undefined,
-        state.status.type === "failed" || state.status.type === "unresponsive"
+        state.status.type === "failed" ||
+          state.status.type === "unresponsive" ||
+          (state.status.type === "unreachable" && state.status.protocol === "other")
       )
       assert.isTrue(Schema.is(ServiceState)(state))
     },

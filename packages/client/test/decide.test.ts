@@ -10,14 +10,16 @@ import {
   type Found,
   initial,
   type Intent,
+  isOtherwise,
   type Memory,
   ownerLives,
   remember,
   stateOf,
-  type Step
+  type Step,
+  updateIn
 } from "../src/internal/decide.ts"
 import { ServiceState } from "../src/ServiceState.ts"
-import { healthOf, held, missing, reachable, registration, unreachable } from "./support.ts"
+import { healthOf, held, missing, otherwise, reachable, registration, session, unreachable } from "./support.ts"
 
 const intent = (mode: Intent["mode"], more: Partial<Intent> = {}): Intent => ({
   mode,
@@ -183,6 +185,92 @@ describe("what a client does next, when the owner answers", () => {
   })
 })
 
+describe("what a client does next, when an owner that lives speaks another protocol", () => {
+  const other = otherwise("alive", "0.9.0")
+  const long = memory({ silentSince: now - 60_000 })
+  it.each<Row>([
+    ["launch: of another version: replace it", anyOf.launch, initial, other, 0, "Replace"],
+    [
+      "launch: of another version, after a replacement: no second one",
+      anyOf.launch,
+      memory({ replaced: true }),
+      other,
+      0,
+      "Mismatch"
+    ],
+    ["launch that may not start: a mismatch", intent("launch", observing), initial, other, 0, "Mismatch"],
+    ["launch: our own contender: it is what is installed", anyOf.launch, memory({ own: "one" }), other, 0, "Mismatch"],
+    ["launch: of the version that is wanted: wait", anyOf.launch, long, otherwise("alive"), 0, "Wait"],
+    ["reconnect: wait, for ever, and start nobody", anyOf.reconnect, long, other, 0, "Wait"],
+    ["ensure: wait, and start nobody", anyOf.ensure, long, other, 0, "Wait"],
+    [
+      "launch: one that proved itself and cannot be seen from here: replace it",
+      anyOf.launch,
+      initial,
+      otherwise("unknown", "0.9.0", session),
+      0,
+      "Replace"
+    ],
+    ...both("a stranger on the port of a dead owner is nobody", initial, otherwise("dead", "0.9.0"), "Spawn"),
+    ...both(
+      "a stranger on the port of one that cannot be identified is nobody",
+      initial,
+      otherwise("unknown", "0.9.0"),
+      "Spawn"
+    )
+  ])("%s", (_, one, remembered, found, age, step) => {
+    assert.strictEqual(decide(one, remembered, found, now, age), step)
+  })
+})
+
+describe("what a client does next, when it knows more", () => {
+  const seen = (ago: number) => memory({ update: { version: "2.0.0", seenAt: now - ago } })
+  const [v1, v2] = [anyOf.launch, intent("launch", { accepts: (version) => version === "2.0.0" })]
+  const other = reachable({ type: "ready" }, "2.0.0")
+  it.each<Row>([
+    [
+      "launch: its own contender is of another version: that is what is installed",
+      v1,
+      memory({ own: "one" }),
+      other,
+      0,
+      "Mismatch"
+    ],
+    ["launch: another's contender is of another version: replace it", v1, memory({ own: "two" }), other, 0, "Replace"],
+    [
+      "reconnect: its own contender is of another version: use it",
+      anyOf.reconnect,
+      memory({ own: "one" }),
+      other,
+      0,
+      "Use"
+    ],
+    [
+      "reconnect: the owner went for an update: the start is the launch's",
+      anyOf.reconnect,
+      seen(4999),
+      missing,
+      0,
+      "Wait"
+    ],
+    ["ensure: the owner went for an update: the start is the launch's", anyOf.ensure, seen(4999), missing, 0, "Wait"],
+    ["reconnect: and no successor came: start one", anyOf.reconnect, seen(5000), missing, 0, "Spawn"],
+    ["launch of another version: the start is the update's", v1, seen(0), missing, 0, "Wait"],
+    ["launch of that version: start it", v2, seen(0), missing, 0, "Spawn"],
+    ["the launch that asked for it: start it", v1, { ...seen(0), replaced: true }, missing, 0, "Spawn"]
+  ])("%s", (_, one, remembered, found, age, step) => {
+    assert.strictEqual(decide(one, remembered, found, now, age), step)
+  })
+
+  it("an update is a stop that names its version", () => {
+    const updateOf = (status: Parameters<typeof reachable>[0]) => updateIn(stateOf(reachable(status)), now)
+    assert.deepStrictEqual(updateOf({ type: "stopping", targetVersion: "2.0.0" }), { version: "2.0.0", seenAt: now })
+    assert.isUndefined(updateOf({ type: "stopping" }))
+    assert.isUndefined(updateOf({ type: "ready" }))
+    assert.isUndefined(updateIn(stateOf(missing), now))
+  })
+})
+
 describe("a queue for the spawn lock", () => {
   const how = { jitter: 0.5, since: 50 }
   const queued = (stuck: boolean, from = initial, at = now) => afterSpawn(from, { _tag: "Queued", stuck }, at, how)
@@ -270,6 +358,7 @@ it("what is found is a state that can be printed and read again", () => {
     unreachable("alive"),
     unreachable("dead"),
     unreachable("unknown"),
+    otherwise("alive"),
     ...statuses.map((status) => reachable(status))
   ]
   for (const found of all) {
@@ -278,6 +367,8 @@ it("what is found is a state that can be printed and read again", () => {
   }
   assert.deepStrictEqual(stateOf(held), { status: { type: "missing" }, registration: null, health: null })
   assert.deepStrictEqual(stateOf(unreachable("dead")), { status: { type: "unreachable" }, registration, health: null })
+  assert.deepStrictEqual(stateOf(otherwise("alive")).status, { type: "unreachable", protocol: "other" })
+  assert.deepStrictEqual(stateOf(otherwise("unknown")).status, { type: "unreachable" })
   assert.deepStrictEqual(stateOf(reachable({ type: "ready" })), {
     status: { type: "ready" },
     registration,
@@ -288,7 +379,7 @@ it("what is found is a state that can be printed and read again", () => {
 describe("over a whole call, whatever is found and however often", () => {
   const statuses = ["starting", "ready", "stopping", "failed"] as const
   const moment = Schema.Struct({
-    found: Schema.Literals(["missing", "held", "alive", "dead", "unknown", ...statuses]),
+    found: Schema.Literals(["missing", "held", "alive", "dead", "unknown", "otherwise", ...statuses]),
     version: Schema.Literals(["1.0.0", "2.0.0"]),
     passed: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 12_000 })),
     contenderEnds: Schema.Boolean,
@@ -305,6 +396,8 @@ describe("over a whole call, whatever is found and however often", () => {
       case "dead":
       case "unknown":
         return unreachable(found)
+      case "otherwise":
+        return otherwise("alive", version)
       case "failed":
         return reachable(failed, version)
       default:
@@ -370,6 +463,7 @@ describe("over a whole call, whatever is found and however often", () => {
           assert.isFalse(before.contending)
           assert.isAtLeast(at, before.nextSpawnAt)
           assert.notStrictEqual(found._tag, "Reachable")
+          assert.isFalse(isOtherwise(found))
           if (ownerLives(found)) assert.isAtLeast(at - before.silentSince!, 10_000)
         }
       }
