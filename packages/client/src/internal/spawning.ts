@@ -5,7 +5,7 @@ import type { ServicePaths } from "@holdfast/lock/ServicePaths"
 import { type Budget, crashed, empty, started } from "./budget.ts"
 import { type Contender, start } from "./contender.ts"
 import { look } from "./look.ts"
-import { take } from "./spawnLock.ts"
+import { take, takeAnyway } from "./spawnLock.ts"
 
 /** What a client knows when it wants a contender. */
 export interface Wanting {
@@ -41,7 +41,7 @@ export const spawn = async (
   paths: ServicePaths,
   { anyway, asked, unlike }: Wanting
 ): Promise<Spawned> => {
-  const turn = await take(paths, anyway)
+  const turn = anyway ? takeAnyway(paths) : await take(paths)
   if (turn._tag === "Taken") return { _tag: "Queued", stuck: turn.stuck }
   const { lock } = turn
   try {
@@ -63,7 +63,7 @@ export const spawn = async (
 
 /** Tells the other clients how the start ended; left out where somebody is starting the next one already. */
 export const tellCrash = async (paths: ServicePaths, words: string): Promise<void> => {
-  const turn = await take(paths, false)
+  const turn = await take(paths)
   if (turn._tag === "Taken") return
   turn.lock.write(crashed(turn.lock.budget(), words, Date.now()))
   turn.lock.release()
