@@ -3,10 +3,11 @@ import { type Around, codeOf, sentenceOf } from "../src/internal/statusCommand.t
 import { ServiceState } from "../src/ServiceState.ts"
 import { healthOf, note, registration, spec } from "./support.ts"
 
-const nobody: Around = { look: { _tag: "Missing", holder: undefined }, holder: { _tag: "Nobody" } }
+const nobody: Around = { look: { _tag: "Missing", holder: undefined }, holder: { _tag: "Nobody" }, changed: false }
 const registered = (owner: "alive" | "dead" | "unknown"): Around => ({
   look: { _tag: "Registered", registration, owner, note, secret: undefined },
-  holder: owner === "dead" ? { _tag: "Nobody" } : { _tag: owner === "alive" ? "Here" : "Unknown", note }
+  holder: owner === "dead" ? { _tag: "Nobody" } : { _tag: owner === "alive" ? "Here" : "Unknown", note },
+  changed: false
 })
 const answers = (status: Parameters<typeof healthOf>[0], version?: string): ServiceState => ({
   status,
@@ -24,6 +25,12 @@ describe("service status", () => {
       registered("alive"),
       0,
       "Hello v2.0.0 is ready (PID 7); this program is v1.0.0."
+    ],
+    [
+      answers({ type: "ready" }),
+      { ...registered("alive"), changed: true },
+      0,
+      "Hello v1.0.0 is ready (PID 7); its program was changed since."
     ],
     [answers({ type: "starting" }), registered("alive"), 5, "Starting Hello v1.0.0… (PID 7)"],
     [

@@ -91,7 +91,8 @@ const record = <A>(what: string, file: string, decode: (text: string) => A | und
 const directoryOf = (directory: string): Facts["directory"] => {
   const refused = StateDirectory.inspect(directory)
   const exists = fs.existsSync(directory)
-  const mode = attempt(() => fs.statSync(directory).mode & 0o7777)
+  // where there are no users of this kind, mode bits say nothing
+  const mode = process.geteuid === undefined ? undefined : attempt(() => fs.statSync(directory).mode & 0o7777)
   const found = { exists, ...(mode === undefined ? {} : { mode }) }
   if (refused !== undefined) return { ...found, problem: refused }
   let at = directory
@@ -116,7 +117,7 @@ const fileSystemOf = (directory: string): Facts["fileSystem"] => {
 }
 
 /** The newest of the files that a start would run, as far as they are given by their whole path. */
-const programOf = (entry: ServiceSpec["entry"]): Facts["program"] => {
+export const programOf = (entry: ServiceSpec["entry"]): Facts["program"] => {
   const named =
     "command" in entry
       ? [entry.command, ...entry.args].filter((one) => path.isAbsolute(one))
@@ -129,6 +130,10 @@ const programOf = (entry: ServiceSpec["entry"]): Facts["program"] => {
   const [newest] = seen.toSorted((one, other) => other.modifiedAt! - one.modifiedAt!)
   return newest === undefined ? undefined : { file: newest.file, modifiedAt: newest.modifiedAt! }
 }
+
+/** Whether the program on disk is not the one that its owner was started from. */
+export const isNewer = (program: Facts["program"], holder: OwnerNote.Holder): boolean =>
+  holder._tag === "Here" && program?.modifiedAt !== undefined && program.modifiedAt > holder.note.startedAt
 
 /** What a service never gets, though many programs heed it. */
 const withheld = /^(NODE_OPTIONS|BUN_OPTIONS|https?_proxy|all_proxy|no_proxy|NODE_EXTRA_CA_CERTS)$/i

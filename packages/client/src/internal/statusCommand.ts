@@ -12,6 +12,7 @@ import type { ServiceState } from "../ServiceState.ts"
 import * as StatusText from "../StatusText.ts"
 import { checkFiles, endWith } from "./commandFailed.ts"
 import { json } from "./flags.ts"
+import { isNewer, programOf } from "./facts.ts"
 import { type Look, look } from "./look.ts"
 
 /** How long the look may take: who asks gets an answer within two seconds, the start of this process included. */
@@ -25,7 +26,7 @@ export const status = (spec: ServiceSpec) =>
         duration: patience,
         orElse: () => Effect.succeed(unanswered(seen))
       })
-      const around = yield* Effect.sync(() => aroundOf(paths))
+      const around = yield* Effect.sync(() => aroundOf(spec, paths))
       yield* Console.log(json ? JSON.stringify(state) : sentenceOf(state, spec, around))
       yield* endWith(codeOf(state, around))
     }).pipe(Effect.provide(ServiceClient.layer(spec, { access: "observe" })))
@@ -37,16 +38,18 @@ const unanswered = (seen: Look): ServiceState => ({
   health: null
 })
 
-/** What the files say about an owner that does not answer. */
+/** What the files say about the owner. */
 export interface Around {
   readonly look: Look
   readonly holder: OwnerNote.Holder
+  /** The program on disk was changed since the owner started. */
+  readonly changed: boolean
 }
 
-const aroundOf = (paths: ServicePaths): Around => ({
-  look: look(paths),
-  holder: OwnerNote.holder(paths.owner, paths.lock)
-})
+const aroundOf = (spec: ServiceSpec, paths: ServicePaths): Around => {
+  const holder = OwnerNote.holder(paths.owner, paths.lock)
+  return { look: look(paths), holder, changed: isNewer(programOf(spec.entry), holder) }
+}
 
 const ended = ({ look }: Around): boolean => look._tag === "Registered" && look.owner === "dead"
 
@@ -76,7 +79,7 @@ export const codeOf = ({ status }: ServiceState, around: Around): number => {
 export const sentenceOf = (state: ServiceState, spec: ServiceSpec, around: Around): string => {
   const title = titleOf(spec)
   const { holder } = around
-  if (state.health !== null) return sentenceOfOwner(state, state.health, spec)
+  if (state.health !== null) return sentenceOfOwner(state, state.health, spec, around)
   if (holder._tag === "Elsewhere") {
     return `${title} runs on host ${holder.host}, or did; that cannot be told from here.`
   }
@@ -98,7 +101,8 @@ export const sentenceOf = (state: ServiceState, spec: ServiceSpec, around: Aroun
 const sentenceOfOwner = (
   state: ServiceState,
   { pid, status, version }: NonNullable<ServiceState["health"]>,
-  spec: ServiceSpec
+  spec: ServiceSpec,
+  { changed }: Around
 ): string => {
   const owner = `${titleOf(spec)} v${version}`
   const differs = version !== spec.version
@@ -106,7 +110,8 @@ const sentenceOfOwner = (
     case "ready":
     case "stopping": {
       const is = status.type === "ready" ? "is ready" : "is stopping"
-      return oneLine(`${owner} ${is} (PID ${pid})${differs ? `; this program is v${spec.version}` : ""}.`)
+      const words = differs ? [`this program is v${spec.version}`] : changed ? ["its program was changed since"] : []
+      return oneLine(`${[`${owner} ${is} (PID ${pid})`, ...words].join("; ")}.`)
     }
     case "starting":
     case "failed": {
