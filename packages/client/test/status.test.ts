@@ -54,7 +54,13 @@ describe("service status", () => {
     [missing, nobody, 3, "Hello is not running."],
     [silent, registered("dead"), 3, "Hello is not running. It ended without being stopped."],
     [silent, registered("alive"), 4, "Hello does not answer. If it stays so, run `hello service restart`."],
-    [silent, registered("unknown"), 4, "Hello does not answer. If it stays so, run `hello service restart`."],
+    [silent, registered("unknown"), 4, "Hello does not answer, and whether it runs (PID 7) cannot be told from here."],
+    [
+      silent,
+      { ...registered("unknown"), holder: { _tag: "Nobody" } },
+      4,
+      "Hello does not answer. If it stays so, run `hello service restart`."
+    ],
     [
       silent,
       { ...registered("unknown"), holder: { _tag: "Elsewhere", host: "castle", note } },

@@ -19,19 +19,35 @@ const fs = process.getBuiltinModule("node:fs")
 const path = process.getBuiltinModule("node:path")
 const url = process.getBuiltinModule("node:url")
 
-/** What is in a record's place. */
+/**
+ * What is in a record's place.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export type Seen<A> =
   | { readonly _tag: "Absent" }
   | { readonly _tag: "Seen"; readonly value: A }
   | { readonly _tag: "Garbage" }
   | { readonly _tag: "Unreadable"; readonly problem: Problem }
 
-/** `NotAsked`: there was nobody to ask, or no way to do so without giving anything away. */
+/**
+ * `NotAsked`: there was nobody to ask, or no way to do so without giving anything away.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export type Endpoint =
   | { readonly _tag: "NotAsked"; readonly why: string }
   | { readonly _tag: "Answered"; readonly health: ServiceHealth }
   | { readonly _tag: "Unreachable"; readonly why: string; readonly silent: boolean }
 
+/**
+ * All that a doctor judges by, as data.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export interface Facts {
   readonly spec: Pick<ServiceSpec, "app" | "title" | "version" | "policy">
   readonly paths: ServicePaths
@@ -55,6 +71,12 @@ export interface Facts {
   readonly log: Seen<ReadonlyArray<string>>
 }
 
+/**
+ * What is around this program, and may not be what a service gets.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export interface Environment {
   readonly home: string | undefined
   readonly recordedHome: string | undefined
@@ -122,7 +144,7 @@ export const programOf = (entry: ServiceSpec["entry"]): Facts["program"] => {
     "command" in entry
       ? [entry.command, ...entry.args].filter((one) => path.isAbsolute(one))
       : entry.protocol === "file:"
-        ? [url.fileURLToPath(entry)]
+        ? [attempt(() => url.fileURLToPath(entry)) ?? entry.href]
         : []
   const seen = named.map((file) => ({ file, modifiedAt: attempt(() => fs.statSync(file).mtimeMs) }))
   const missing = seen.find(({ modifiedAt }) => modifiedAt === undefined)

@@ -93,6 +93,9 @@ export const sentenceOf = (state: ServiceState, spec: ServiceSpec, around: Aroun
         return `${title} is not running.`
     }
   }
+  if (holder._tag === "Unknown") {
+    return `${title} does not answer, and whether it runs (PID ${holder.note.pid}) cannot be told from here.`
+  }
   return ended(around)
     ? `${title} is not running. It ended without being stopped.`
     : `${title} does not answer. If it stays so, run \`${spec.app} service restart\`.`
