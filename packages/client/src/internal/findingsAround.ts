@@ -1,5 +1,6 @@
 /** What is around a service: this program and the one on disk, the environment, and the log. */
-import { type Facts, isNewer } from "./facts.ts"
+import type { Facts } from "./facts.ts"
+import { isNewer } from "./surroundings.ts"
 import { broken, fine, type Finding, wrong } from "./finding.ts"
 
 type About = (facts: Facts) => Omit<Finding, "check">

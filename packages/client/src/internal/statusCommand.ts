@@ -12,7 +12,7 @@ import type { ServiceState } from "../ServiceState.ts"
 import * as StatusText from "../StatusText.ts"
 import { checkFiles, endWith } from "./commandFailed.ts"
 import { json } from "./flags.ts"
-import { isNewer, programOf } from "./facts.ts"
+import { isNewer, programOf } from "./surroundings.ts"
 import { type Look, look } from "./look.ts"
 
 /** How long the look may take: who asks gets an answer within two seconds, the start of this process included. */
