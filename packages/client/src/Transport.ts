@@ -96,7 +96,7 @@ export const reconnectPolicy: Schedule.Schedule<unknown> = Schedule.min([
 ]).pipe(Schedule.jittered)
 
 /**
- * The policy by which `changes`, `follow` and the events of the promise client are taken up again after a loss;
+ * The policy by which `follow` and the events of the promise client are taken up again after a loss;
  * `reconnectPolicy` unless an application provides another.
  *
  * **Details** It is asked only for losses; any other error ends the stream. The pause begins anew once something arrived.

@@ -67,6 +67,11 @@ describe("the words of DESIGN §9", () => {
     assert.include(StatusText.line({ ...state, health: null, registration: null }, spec).text, "v1.0.0…")
   })
 
+  it("a failure without words still says that there is one", () => {
+    const { text } = StatusText.line(of({ type: "failed", message: "\n ", action: "Run: index" }, "1.0.0"), spec)
+    assert.strictEqual(text, "Hello could not start.")
+  })
+
   it("progress that the application left empty adds nothing", () => {
     assert.strictEqual(
       StatusText.line(of({ type: "starting", progress: "" }, "1.0.0"), spec).text,
@@ -79,7 +84,8 @@ describe("the words of DESIGN §9", () => {
     [ServiceState],
     ([state]) => {
       const line = StatusText.line(state, spec)
-      assert.typeOf(line.text, "string")
+      assert.isNotEmpty(line.text.trim())
+      assert.notMatch(line.text + (line.action ?? ""), /[\p{Cc}\u2028\u2029]/u)
       assert.strictEqual(line.usable, state.status.type === "ready")
       assert.strictEqual(
         line.action !== undefined,
