@@ -3,18 +3,14 @@
  *
  * @since 0.1.0
  */
-import { parseRegistration } from "@holdfast/lifecycle/StartupOutcome"
-import * as files from "@holdfast/lock/files"
-import * as identity from "@holdfast/lock/identity"
-import * as OwnerNote from "@holdfast/lock/OwnerNote"
+import type { Session } from "@holdfast/lifecycle/Credential"
 import type { ServicePaths } from "@holdfast/lock/ServicePaths"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { type CredentialRejected, type DirectoryUnusable, fromProblem } from "./ClientError.ts"
-import { addressIn, type Attached, attach, health, type Session } from "@holdfast/lifecycle/Credential"
 import { type Found, stateOf } from "./internal/decide.ts"
-import { type Look, look } from "./internal/look.ts"
+import { make as discovering } from "./internal/discovering.ts"
 import type { ServiceState } from "./ServiceState.ts"
 
 /**
@@ -44,59 +40,15 @@ export class Discovery extends Context.Service<
   static readonly layer = (paths: ServicePaths): Layer.Layer<Discovery> => Layer.sync(Discovery, () => make(paths))
 }
 
-/** A dead owner is never dialled: its port may be anybody's by now. */
-const isDead = (paths: ServicePaths, instanceID: string): boolean => {
-  const note = OwnerNote.read(paths.owner)
-  return note?.instanceID === instanceID && identity.state(note) === "dead"
-}
-
 const make = (paths: ServicePaths): Discovery["Service"] => {
-  let known: Session | undefined
-  const probe = async (seen: Extract<Look, { readonly _tag: "Registered" }>): Promise<Attached> => {
-    const { registration, secret } = seen
-    if (known?.registration.instanceID === registration.instanceID && known.registration.url === registration.url) {
-      const answer = await health(known)
-      if (answer._tag === "Attached") return answer
-      // after a connection error somebody else may listen there: what is asked next is a proof, not the token
-      if (answer._tag === "Expired" || !answer.silent) known = undefined
-      if (answer._tag !== "Expired") return answer
-    }
-    const attached = await attach(registration, secret, { directory: paths.directory })
-    if (attached._tag === "Attached") known = attached.session
-    return attached
-  }
-  const find = Effect.gen(function* () {
-    const seen = yield* Effect.sync(() => look(paths))
-    switch (seen._tag) {
-      case "Missing":
-        return seen
-      case "Unusable":
-        return yield* fromProblem(seen.kind, seen.problem)
-      case "Registered": {
-        const { note, owner, registration } = seen
-        if (owner === "dead")
-          return { _tag: "Unreachable", registration, owner, note, why: "its process is gone", silent: false } as const
-        const attached = yield* Effect.promise(() => probe(seen))
-        return attached._tag === "Attached"
-          ? ({ _tag: "Reachable", session: attached.session, health: attached.health, note } as const)
-          : ({ ...attached, registration, owner, note } as const)
-      }
-    }
-  })
+  const { adopt, find, session } = discovering(paths)
+  const look = Effect.flatMap(Effect.promise(find), (found) =>
+    found._tag === "Unusable" ? Effect.fail(fromProblem(found.kind, found.problem)) : Effect.succeed(found)
+  )
   return Discovery.of({
-    look: find,
-    state: Effect.map(find, stateOf),
-    adopt: ({ registration, token }) =>
-      Effect.sync(() => {
-        const address = addressIn(paths.directory, registration.url)
-        if (address !== undefined) known = { registration, address, token }
-      }),
-    session: Effect.sync(() => {
-      if (known !== undefined && isDead(paths, known.registration.instanceID)) known = undefined
-      const reading = files.read(paths.registration)
-      const registered = reading._tag === "Text" ? parseRegistration(reading.text)?.instanceID : undefined
-      // a registration that is only missing heals by itself; one that names another owner ends the session
-      return registered === undefined || registered === known?.registration.instanceID ? known : undefined
-    })
+    look,
+    state: Effect.map(look, stateOf),
+    adopt: (brought) => Effect.sync(() => adopt(brought)),
+    session: Effect.sync(session)
   })
 }

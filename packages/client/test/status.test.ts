@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type Around, codeOf, sentenceOf } from "../src/internal/statusCommand.ts"
+import { type Around, codeOf } from "../src/internal/statusCode.ts"
+import { sentenceOf } from "../src/internal/statusCommand.ts"
 import { ServiceState } from "../src/ServiceState.ts"
 import { healthOf, note, registration, spec } from "./support.ts"
 

@@ -7,7 +7,7 @@ import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import { environmentOf } from "./elsewhere.ts"
 
-const program = fileURLToPath(new URL("./fixture/commandLine.ts", import.meta.url))
+const fixture = (name: string) => fileURLToPath(new URL(`./fixture/${name}.ts`, import.meta.url))
 
 export interface Ran {
   readonly code: number | null
@@ -20,15 +20,25 @@ export interface RunOptions {
   /** A command in front, which ends in running its arguments. */
   readonly before?: ReadonlyArray<string>
   readonly env?: Readonly<Record<string, string>>
+  /** Through `answer` of `@holdfast/client/quick`; it fails where that does not answer. */
+  readonly quick?: boolean
 }
 
 /** `service <args>` for the service in `directory`. */
 export const commandOf = (
   directory: string,
   args: ReadonlyArray<string>,
-  { before = [], env = {} }: RunOptions = {}
+  { before = [], env = {}, quick = false }: RunOptions = {}
 ): { readonly command: ReadonlyArray<string>; readonly env: Record<string, string> } => ({
-  command: [...before, process.execPath, "--conditions", "development", program, "service", ...args],
+  command: [
+    ...before,
+    process.execPath,
+    "--conditions",
+    "development",
+    fixture(quick ? "quickLine" : "commandLine"),
+    "service",
+    ...args
+  ],
   env: { ...environmentOf(), FIXTURE_STATE_DIR: directory, ...env }
 })
 

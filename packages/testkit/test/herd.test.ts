@@ -257,6 +257,21 @@ describe("a service that cannot start", () => {
     )
   )
 
+  it.live("one that was stopped as asked is started again without a pause, however often", () =>
+    withKit({}, (kit) =>
+      Effect.gen(function* () {
+        const spec = countingIn(kit)
+        const spawns = () => (JSON.parse(fs.readFileSync(kit.paths.budget, "utf8")) as { spawns: number }).spawns
+        for (let round = 0; round < 6; round++) {
+          yield* as(spec, (client) => client.launch())
+          assert.strictEqual(spawns(), 1)
+          assert.strictEqual((yield* as(spec, (client) => client.stop()))._tag, "Stopped")
+        }
+        assert.lengthOf(starts(kit), 6)
+      })
+    )
+  )
+
   for (const [what, text] of [
     ["garbage", "{"],
     [

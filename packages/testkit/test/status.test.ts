@@ -165,6 +165,8 @@ describe.concurrent("status, logs and doctor change nothing and start nobody, an
               Effect.forEach(commands, (args) => service(directory, args), { concurrency: 2 })
             )
             const [said, json, , examined] = value
+            const quick = yield* service(directory, ["status", "--json"], { quick: true })
+            assert.deepStrictEqual([quick.stdout, quick.code, quick.stderr], [json!.stdout, code, ""])
             assert.match(said!.stdout.trimEnd(), sentence)
             const state = JSON.parse(json!.stdout)
             assert.deepStrictEqual(Object.keys(state), ["status", "registration", "health"])

@@ -1,9 +1,6 @@
 /** `service status`: one look, as a sentence or as JSON, and as an exit code. */
 import { type ServiceSpec, titleOf } from "@holdfast/lifecycle/ServiceSpec"
-import * as ExitCode from "@holdfast/lock/ExitCode"
-import * as OwnerNote from "@holdfast/lock/OwnerNote"
 import { oneLine } from "@holdfast/lock/Problem"
-import type { ServicePaths } from "@holdfast/lock/ServicePaths"
 import * as Command from "effect/cli/Command"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
@@ -12,17 +9,14 @@ import type { ServiceState } from "../ServiceState.ts"
 import * as StatusText from "../StatusText.ts"
 import { checkFiles, endWith } from "./commandFailed.ts"
 import { json } from "./flags.ts"
-import { type Look, look } from "./look.ts"
-
-/** How long the look may take: who asks gets an answer within two seconds, the start of this process included. */
-const patience = "1200 millis"
+import { type Around, aroundOf, codeOf, ended, patienceMs, unanswered } from "./statusCode.ts"
 
 export const status = (spec: ServiceSpec) =>
   Command.make("status", { json }, ({ json }) =>
     Effect.gen(function* () {
       const { paths, seen } = yield* checkFiles(spec, "directory and secret")
       const state = yield* Effect.timeoutOrElse((yield* ServiceClient).state, {
-        duration: patience,
+        duration: patienceMs,
         orElse: () => Effect.succeed(unanswered(seen))
       })
       const around = yield* Effect.sync(() => aroundOf(paths))
@@ -30,47 +24,6 @@ export const status = (spec: ServiceSpec) =>
       yield* endWith(codeOf(state, around))
     }).pipe(Effect.provide(ServiceClient.layer(spec, { access: "observe" })))
   ).pipe(Command.withDescription("Say how the background service is; starts nothing"))
-
-const unanswered = (seen: Look): ServiceState => ({
-  status: { type: "unreachable" },
-  registration: seen._tag === "Registered" ? seen.registration : null,
-  health: null
-})
-
-/** What the files say about an owner that does not answer. */
-export interface Around {
-  readonly look: Look
-  readonly holder: OwnerNote.Holder
-}
-
-const aroundOf = (paths: ServicePaths): Around => ({
-  look: look(paths),
-  holder: OwnerNote.holder(paths.owner, paths.lock)
-})
-
-const ended = ({ look }: Around): boolean => look._tag === "Registered" && look.owner === "dead"
-
-/**
- * The exit code for a state. One that no answer came for is `notRunning` only where nobody can be running: by identity
- * gone, or recorded by nobody.
- */
-export const codeOf = ({ status }: ServiceState, around: Around): number => {
-  switch (status.type) {
-    case "ready":
-      return ExitCode.ok
-    case "starting":
-      return ExitCode.starting
-    case "stopping":
-      return ExitCode.stopping
-    case "failed":
-      return ExitCode.failed
-    case "missing":
-      return around.holder._tag === "Nobody" ? ExitCode.notRunning : ExitCode.notKnown
-    case "unreachable":
-    case "unresponsive":
-      return ended(around) ? ExitCode.notRunning : ExitCode.notKnown
-  }
-}
 
 /** One look, in words: unlike `StatusText`, nobody is waiting or starting anything. */
 export const sentenceOf = (state: ServiceState, spec: ServiceSpec, around: Around): string => {

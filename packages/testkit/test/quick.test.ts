@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import * as childProcess from "node:child_process"
 import * as fs from "node:fs"
 import { fileURLToPath } from "node:url"
+import { service } from "./commandLine.ts"
 import { boots, isReady, withKit } from "./withKit.ts"
 
 type Kit = Testkit["Service"]
@@ -85,6 +86,29 @@ describe.concurrent("a program that begins its service first", () => {
         assert.deepStrictEqual([code, stderr], [0, ""])
         assert.include(JSON.parse(stdout).error, file)
         assert.strictEqual(fs.readFileSync(file, "utf8"), "mine")
+      })
+    )
+  )
+})
+
+describe("the quick answer", () => {
+  it.live("is given to `service status --json` alone, and leaves what is unusual to the command line", () =>
+    withKit({}, (kit) =>
+      Effect.gen(function* () {
+        const file = `${kit.paths.directory}/file`
+        fs.writeFileSync(file, "")
+        const { directory } = kit.paths
+        const codes = yield* Effect.forEach(
+          [
+            [directory, ["status", "--json"]],
+            [directory, ["status"]],
+            [directory, ["status", "--json", "--help"]],
+            [directory, []],
+            [file, ["status", "--json"]]
+          ] as const,
+          ([place, args]) => Effect.map(service(place, args, { quick: true }), ({ code }) => code)
+        )
+        assert.deepStrictEqual(codes, [3, 99, 99, 99, 99])
       })
     )
   )
