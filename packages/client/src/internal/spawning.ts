@@ -6,7 +6,7 @@ import * as StateDirectory from "@holdfast/lock/StateDirectory"
 import { type Budget, crashed, empty, started } from "./budget.ts"
 import { type Contender, start } from "./contender.ts"
 import { look } from "./look.ts"
-import { take } from "./spawnLock.ts"
+import { take, takeAnyway } from "./spawnLock.ts"
 
 /** What a client knows when it wants a contender. */
 export interface Wanting {
@@ -42,7 +42,7 @@ export const spawn = async (
   paths: ServicePaths,
   { anyway, asked, unlike }: Wanting
 ): Promise<Spawned> => {
-  const turn = await take(paths, anyway)
+  const turn = anyway ? takeAnyway(paths) : await take(paths)
   if (turn._tag === "Taken") return { _tag: "Queued", stuck: turn.stuck }
   const { lock } = turn
   try {
@@ -76,7 +76,7 @@ export const hold = async (paths: ServicePaths): Promise<() => void> => {
 
 /** Tells the other clients how the start ended; left out where somebody is starting the next one already. */
 export const tellCrash = async (paths: ServicePaths, words: string): Promise<void> => {
-  const turn = await take(paths, false)
+  const turn = await take(paths)
   if (turn._tag === "Taken") return
   turn.lock.write(crashed(turn.lock.budget(), words, Date.now()))
   turn.lock.release()
