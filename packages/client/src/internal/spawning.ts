@@ -68,9 +68,9 @@ export const spawn = async (
  */
 export const hold = async (paths: ServicePaths): Promise<() => void> => {
   if (StateDirectory.inspect(paths.directory) !== undefined) return () => undefined
-  const turn = await take(paths, false)
+  const turn = await take(paths)
   if (turn._tag === "Taken") return () => undefined
-  turn.lock.write({ ...turn.lock.budget(), starter: identity.own() })
+  turn.lock.write({ ...turn.lock.budget(), starter: identity.own(), at: Date.now() })
   return turn.lock.release
 }
 
