@@ -23,12 +23,12 @@ import {
   type VersionMismatch
 } from "./ClientError.ts"
 import { Discovery } from "./Discovery.ts"
-import { connect, now, type Usable } from "./internal/connect.ts"
-import { type Found, type Intent, type Memory, updateIn, whyNot } from "./internal/decide.ts"
+import { connect, type Usable } from "./internal/connect.ts"
+import { type Found, type Intent, whyNot } from "./internal/decide.ts"
 import { type Follow, follow, type FollowSource, shown, watch } from "./internal/follow.ts"
 import * as http from "./internal/http.ts"
 import { inProcess, type Runnable } from "./internal/inProcess.ts"
-import { instanceIn, restarted, type RestartOutcome, stop, type StopOutcome } from "./internal/stopping.ts"
+import { holding, instanceIn, restarted, type RestartOutcome, stop, type StopOutcome } from "./internal/stopping.ts"
 import { missing, type ServiceState } from "./ServiceState.ts"
 import { Spawner } from "./Spawner.ts"
 import * as StatusText from "./StatusText.ts"
@@ -180,18 +180,14 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
   let diagnostic = ""
   let seen: Found | undefined
 
-  let update: Memory["update"]
-  const set = Effect.fnUntraced(function* (next: (before: ServiceState) => ServiceState) {
-    const at = yield* now
-    yield* SubscriptionRef.update(current, (before) => {
+  const set = (next: (before: ServiceState) => ServiceState) =>
+    SubscriptionRef.update(current, (before) => {
       const state = next(before)
-      update = updateIn(state, at) ?? update
       return JSON.stringify(before) === JSON.stringify(state) ? before : state // the same object until it changes
     })
-  })
   const publish = (found: Found) => set((before) => shown((seen = found), undefined, 0, before))
   const note = (text: string) => Effect.sync(() => void (diagnostic = text))
-  const around = { spec, paths, discovery, spawner, publish, updating: () => update, note }
+  const around = { spec, paths, discovery, spawner, publish, note }
   const watching = yield* RcRef.make({ acquire: Effect.forkScoped(watch(discovery, paths, set)) })
 
   const intend = (mode: Intent["mode"], more?: Partial<Intent>): Intent => ({
@@ -284,7 +280,7 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
           Effect.sync(() => (old ??= instanceIn(found))),
           publish(found)
         )
-      const stopped = yield* stopNow(see)
+      const stopped = yield* holding(paths, stopNow(see))
       if (stopped._tag !== "Stopped" && stopped._tag !== "NotRunning") return stopped
       return restarted(spec, readyOf(yield* anyVersion(intend("launch", { asked: true }))), old)
     })

@@ -63,6 +63,12 @@ describe("service status", () => {
       "Hello does not answer. If it stays so, run `hello service restart`."
     ],
     [
+      { ...silent, status: { type: "unreachable", protocol: "other" } },
+      registered("alive"),
+      4,
+      "Hello v1.0.0 runs (PID 7) and speaks another protocol than this program. Run `hello service restart` to replace it."
+    ],
+    [
       silent,
       { ...registered("unknown"), holder: { _tag: "Elsewhere", host: "castle", note } },
       4,

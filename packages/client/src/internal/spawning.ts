@@ -2,6 +2,7 @@
 import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
 import * as identity from "@holdfast/lock/identity"
 import type { ServicePaths } from "@holdfast/lock/ServicePaths"
+import * as StateDirectory from "@holdfast/lock/StateDirectory"
 import { type Budget, crashed, empty, started } from "./budget.ts"
 import { type Contender, start } from "./contender.ts"
 import { look } from "./look.ts"
@@ -59,6 +60,18 @@ export const spawn = async (
   } finally {
     lock.release()
   }
+}
+
+/**
+ * Keeps the others from starting one while an owner is replaced: theirs could be of the version that is to go. The answer
+ * lets go; it is no harm when nothing was held, since the service's own lock decides.
+ */
+export const hold = async (paths: ServicePaths): Promise<() => void> => {
+  if (StateDirectory.inspect(paths.directory) !== undefined) return () => undefined
+  const turn = await take(paths)
+  if (turn._tag === "Taken") return () => undefined
+  turn.lock.write({ ...turn.lock.budget(), starter: identity.own(), at: Date.now() })
+  return turn.lock.release
 }
 
 /** Tells the other clients how the start ended; left out where somebody is starting the next one already. */

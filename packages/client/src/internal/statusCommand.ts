@@ -55,6 +55,10 @@ export const sentenceOf = (state: ServiceState, spec: ServiceSpec, around: Aroun
         return `${title} is not running.`
     }
   }
+  if (state.status.type === "unreachable" && state.status.protocol === "other") {
+    const { action, text } = StatusText.line(state, spec)
+    return `${text} ${action}`
+  }
   if (holder._tag === "Unknown") {
     return `${title} does not answer, and whether it runs (PID ${holder.note.pid}) cannot be told from here.`
   }
