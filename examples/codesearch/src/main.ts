@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /** The command line. What stands in the way of loading it is said in one line, too. */
 try {
-  const { main } = await import("./commands.ts")
-  main()
+  const [{ answer }, { codesearch }] = [await import("@holdfast/client/quick"), await import("./service.ts")]
+  if (!(await answer(codesearch))) (await import("./commands.ts")).main()
 } catch (error) {
   const { action, message, name } = error as {
     readonly name?: string

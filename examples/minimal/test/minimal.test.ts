@@ -39,6 +39,7 @@ describe("the README", () => {
       "application.ts",
       "client.ts",
       "daemon.ts",
+      "main.ts",
       "service.ts"
     ])
     for (const { name, text } of shown) assert.strictEqual(text, fs.readFileSync(here(`../src/${name}`), "utf8"), name)
@@ -59,6 +60,8 @@ describe("the README", () => {
     try {
       for (const _ of ["starts", "attaches"])
         assert.deepInclude(run("client.ts"), { status: 0, stdout: "hello\n", stderr: "" })
+      assert.deepInclude(run("main.ts"), { status: 0, stdout: "hello\n", stderr: "" })
+      assert.match(run("main.ts", "service", "status", "--json").stdout, /"type":"ready"/)
       assert.match(run("cli.ts", "service", "status").stdout, /^hello v1\.0\.0 is ready \(PID \d+\)\.\n$/)
     } finally {
       assert.strictEqual(run("cli.ts", "service", "stop").stdout, "hello stopped.\n")
