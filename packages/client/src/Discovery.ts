@@ -23,7 +23,7 @@ import type { ServiceState } from "./ServiceState.ts"
  * **Details**
  *
  * - `look`: reads the registration afresh, proves both sides where no session is known, and asks for health. Bounded:
- *   two seconds for each round. It starts nothing and changes nothing.
+ *   it knows within two seconds whether somebody proves itself there. It starts nothing and changes nothing.
  * - `state`: the same as a `ServiceState`.
  * - `adopt`: the token that the startup pipe brought, which then needs no handshake.
  * - `session`: the session already there with the instance that is registered now; it dials nobody.
@@ -44,6 +44,9 @@ export class Discovery extends Context.Service<
   static readonly layer = (paths: ServicePaths): Layer.Layer<Discovery> => Layer.sync(Discovery, () => make(paths))
 }
 
+/** For each round with somebody who has proved nothing yet: a look that a stranger holds up is over within two seconds. */
+const proofMs = 1500
+
 /** A dead owner is never dialled: its port may be anybody's by now. */
 const isDead = (paths: ServicePaths, instanceID: string): boolean => {
   const note = OwnerNote.read(paths.owner)
@@ -52,17 +55,20 @@ const isDead = (paths: ServicePaths, instanceID: string): boolean => {
 
 const make = (paths: ServicePaths): Discovery["Service"] => {
   let known: Session | undefined
-  const probe = async (seen: Extract<Look, { readonly _tag: "Registered" }>): Promise<Attached> => {
+  const probe = async (
+    seen: Extract<Look, { readonly _tag: "Registered" }>,
+    signal: AbortSignal
+  ): Promise<Attached> => {
     const { registration, secret } = seen
     if (known?.registration.instanceID === registration.instanceID && known.registration.url === registration.url) {
-      const answer = await health(known)
+      const answer = await health(known, signal)
       if (answer._tag === "Attached") return answer
       // after a connection error somebody else may listen there: what is asked next is a proof, not the token
       if (answer._tag === "Expired" || !answer.silent) known = undefined
       if (answer._tag !== "Expired") return answer
     }
     if (secret === undefined) return { _tag: "Unreachable", why: "its secret is missing", silent: false }
-    const attached = await attach(registration, secret, { directory: paths.directory })
+    const attached = await attach(registration, secret, { directory: paths.directory, timeoutMs: proofMs, signal })
     if (attached._tag === "Attached") known = attached.session
     return attached
   }
@@ -77,7 +83,7 @@ const make = (paths: ServicePaths): Discovery["Service"] => {
         const { note, owner, registration } = seen
         if (owner === "dead")
           return { _tag: "Unreachable", registration, owner, note, why: "its process is gone", silent: false } as const
-        const attached = yield* Effect.promise(() => probe(seen))
+        const attached = yield* Effect.promise((signal) => probe(seen, signal))
         return attached._tag === "Attached"
           ? ({ _tag: "Reachable", session: attached.session, health: attached.health, note } as const)
           : ({ _tag: "Unreachable", registration, owner, note, why: attached.why, silent: attached.silent } as const)

@@ -82,7 +82,7 @@ export type RestartOutcome =
  * - `ensure`: like `reconnect`, within a deadline (10 s) and a number of spawns (3).
  * - `http`: an `HttpClient` with paths only (`/search`). Build a typed client on it once; it survives every new owner.
  *   Requests wait while the service starts; what may have landed is sent again only when it is idempotent.
- * - `follow`: subscribes, then takes a snapshot, on each instance anew.
+ * - `follow`: subscribes, then takes a snapshot, on each instance anew. It outlives losses and boots that fail.
  * - `stop`, `restart`: ask first, and signal only a process that is provably the owner.
  *
  * **Example**
@@ -119,7 +119,7 @@ export class ServiceClient extends Context.Service<
     readonly http: http.ServiceHttp
     readonly follow: <S, A, E1, E2, R>(
       source: FollowSource<S, A, E1, E2, R>
-    ) => Stream.Stream<Follow<S, A>, Exclude<E1 | E2, TransportLost | HttpClientError>, R>
+    ) => Stream.Stream<Follow<S, A>, Exclude<E1 | E2, TransportLost | HttpClientError | ServiceFailed>, R>
     readonly stop: () => Effect.Effect<StopOutcome>
     readonly restart: () => Effect.Effect<RestartOutcome, ServiceFailed | Diagnosed>
   }

@@ -26,10 +26,10 @@ const pollEvery = Schedule.spaced("50 millis")
 
 /** Asks exactly that instance. The deadline it answers, in milliseconds; `undefined` when it did not accept. */
 export const askToStop = (session: Session, targetVersion?: string): Effect.Effect<number | undefined> =>
-  Effect.promise(async () => {
+  Effect.promise(async (signal) => {
     const { instanceID } = session.registration
     const body = targetVersion === undefined ? { instanceID } : { instanceID, targetVersion }
-    const answer = await ask(session, { method: "POST", path: "/service/stop", body })
+    const answer = await ask(session, { method: "POST", path: "/service/stop", body, signal })
     if (answer._tag !== "Answer" || answer.status !== 202) return undefined
     const deadline = (answer.body as { readonly deadlineMs?: unknown }).deadlineMs
     return typeof deadline === "number" ? deadline : 0
