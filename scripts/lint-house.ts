@@ -26,8 +26,10 @@ export const withoutEffect: ReadonlyArray<string> = Object.entries({
   "packages/lifecycle/src":
     "ServiceSpec daemon StartupOutcome LegacyRegistration Credential LifecycleShell ServingProbe",
   "packages/lifecycle/src/internal":
-    "lifecycle secret address handshake exchange session registration reply reserved eventStreams listen connections socketFile answering serviceRoutes stopWatchdog logFile owner own startupPipe uses duration",
-  "packages/client/src/internal": "look contender decide logEnd budget spawnLock spawning directoryWatch"
+    "lifecycle secret address handshake exchange session registration reply reserved eventStreams listen connections socketFile answering serviceRoutes stopWatchdog logFile owner own startupPipe uses duration devVersion",
+  "packages/client/src/internal":
+    "look contender decide logEnd budget spawnLock spawning directoryWatch begun discovering statusCode",
+  "packages/client/src": "quick"
 }).flatMap(([folder, modules]) => modules.split(" ").map((module) => `${folder}/${module}.ts`))
 
 /** What crosses a process boundary: all that a client may know of the owner's package. */

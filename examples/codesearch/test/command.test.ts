@@ -11,15 +11,26 @@ const files = {
   "ignored/secret.ts": "export const HeldLock = 2\n"
 }
 
+/** docs/exit-codes.md; a registered process that has ended is `unreachable`, and known not to run. */
+const statusCodes: Readonly<Record<string, ReadonlyArray<number>>> = {
+  ready: [0],
+  missing: [3],
+  unreachable: [3, 4],
+  starting: [5],
+  stopping: [6],
+  failed: [7]
+}
+
 const statusOf = async (here: Here) => {
   const { code, stdout } = await here.run(["service", "status", "--json"])
-  assert.strictEqual(code, 0)
   assert.strictEqual(stdout.trim().split("\n").length, 1)
-  return JSON.parse(stdout) as {
+  const state = JSON.parse(stdout) as {
     readonly status: { readonly type: string; readonly progress?: string }
     readonly registration: { readonly pid: number } | null
     readonly health: unknown
   }
+  assert.isTrue(statusCodes[state.status.type]?.includes(code ?? -1), `${state.status.type}: ${code}`)
+  return state
 }
 
 describe("codesearch", () => {
@@ -114,15 +125,18 @@ describe("codesearch", () => {
     })
   })
 
-  it("status and logs start nothing and create nothing", () =>
+  it("status, logs, doctor and reset start nothing and create nothing", () =>
     inFreshPlace(files, async (here) => {
-      for (const args of [
-        ["service", "status"],
-        ["service", "status", "--json"],
-        ["service", "logs"]
-      ]) {
-        const ran = await here.run(args)
-        assert.strictEqual(ran.code, 0, ran.stderr)
+      for (const [code, ...args] of [
+        [3, "status"],
+        [3, "status", "--json"],
+        [0, "logs"],
+        [0, "doctor"],
+        [0, "reset", "--yes"]
+      ] as const) {
+        const ran = await here.run(["service", ...args])
+        assert.strictEqual(ran.code, code, ran.stderr)
+        assert.strictEqual(ran.stderr.includes("\n    at "), false, ran.stderr)
         assert.isFalse(fs.existsSync(here.state), args.join(" "))
       }
       assert.strictEqual((await here.run(["service", "status"])).stdout, "CodeSearch is not running.\n")

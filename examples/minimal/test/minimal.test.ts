@@ -59,7 +59,7 @@ describe("the README", () => {
     try {
       for (const _ of ["starts", "attaches"])
         assert.deepInclude(run("client.ts"), { status: 0, stdout: "hello\n", stderr: "" })
-      assert.match(run("cli.ts", "service", "status").stdout, /^hello v1\.0\.0 is ready\. \(PID \d+\)\n$/)
+      assert.match(run("cli.ts", "service", "status").stdout, /^hello v1\.0\.0 is ready \(PID \d+\)\.\n$/)
     } finally {
       assert.strictEqual(run("cli.ts", "service", "stop").stdout, "hello stopped.\n")
       fs.rmSync(directory, { recursive: true })

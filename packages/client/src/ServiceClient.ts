@@ -23,12 +23,12 @@ import {
   type VersionMismatch
 } from "./ClientError.ts"
 import { Discovery } from "./Discovery.ts"
-import { connect, type Usable } from "./internal/connect.ts"
-import { type Found, type Intent, whyNot } from "./internal/decide.ts"
+import { connect, now, type Usable } from "./internal/connect.ts"
+import { type Found, type Intent, type Memory, updateIn, whyNot } from "./internal/decide.ts"
 import { type Follow, follow, type FollowSource, shown, watch } from "./internal/follow.ts"
 import * as http from "./internal/http.ts"
 import { inProcess, type Runnable } from "./internal/inProcess.ts"
-import { stop, type StopOutcome } from "./internal/stopping.ts"
+import { instanceIn, restarted, type RestartOutcome, stop, type StopOutcome } from "./internal/stopping.ts"
 import { missing, type ServiceState } from "./ServiceState.ts"
 import { Spawner } from "./Spawner.ts"
 import * as StatusText from "./StatusText.ts"
@@ -36,7 +36,7 @@ import type { TransportLost } from "./Transport.ts"
 
 export type { Follow, FollowSource } from "./internal/follow.ts"
 export type { ServiceHttp } from "./internal/http.ts"
-export type { StopOutcome } from "./internal/stopping.ts"
+export type { RestartOutcome, StopOutcome } from "./internal/stopping.ts"
 
 /**
  * An owner whose application answers.
@@ -59,16 +59,6 @@ export interface Ready {
  * @since 0.1.0
  */
 export type Access = "observe" | "attach" | "launch"
-
-/**
- * What became of a restart.
- *
- * @category models
- * @since 0.1.0
- */
-export type RestartOutcome =
-  | StopOutcome
-  | { readonly _tag: "Restarted"; readonly ready: Ready; readonly sentence: string }
 
 /**
  * One service, from outside.
@@ -190,14 +180,18 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
   let diagnostic = ""
   let seen: Found | undefined
 
-  const set = (next: (before: ServiceState) => ServiceState) =>
-    SubscriptionRef.update(current, (before) => {
+  let update: Memory["update"]
+  const set = Effect.fnUntraced(function* (next: (before: ServiceState) => ServiceState) {
+    const at = yield* now
+    yield* SubscriptionRef.update(current, (before) => {
       const state = next(before)
+      update = updateIn(state, at) ?? update
       return JSON.stringify(before) === JSON.stringify(state) ? before : state // the same object until it changes
     })
+  })
   const publish = (found: Found) => set((before) => shown((seen = found), undefined, 0, before))
   const note = (text: string) => Effect.sync(() => void (diagnostic = text))
-  const around = { spec, paths, discovery, spawner, publish, note }
+  const around = { spec, paths, discovery, spawner, publish, updating: () => update, note }
   const watching = yield* RcRef.make({ acquire: Effect.forkScoped(watch(discovery, paths, set)) })
 
   const intend = (mode: Intent["mode"], more?: Partial<Intent>): Intent => ({
@@ -238,11 +232,12 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
     )
   })
   const notReady = Effect.gen(function* () {
-    const words = diagnostic || whyNot(seen) || StatusText.line(yield* SubscriptionRef.get(current), spec).text
+    const line = StatusText.line(yield* SubscriptionRef.get(current), spec)
+    const words = diagnostic || whyNot(seen) || line.text
     return yield* new ServiceNotReady({
       diagnostic: words,
       message: `${spec.title ?? spec.app} did not become ready: ${words}`,
-      action: `Run \`${spec.app} service logs\`.`
+      action: (words === line.text ? line.action : undefined) ?? `Run \`${spec.app} service logs\`.`
     })
   })
 
@@ -259,8 +254,8 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
             Effect.catchIf(isDiagnosed, (error) => Effect.fail(http.lostFor(error)))
           )
   }
-  const stopNow = Effect.fn("ServiceClient.stop")(() =>
-    stop(spec, paths, discovery, publish).pipe(Effect.catch((error) => Effect.succeed(refusedFor(error))))
+  const stopNow = Effect.fn("ServiceClient.stop")((see: typeof publish) =>
+    stop(spec, paths, discovery, see).pipe(Effect.catch((error) => Effect.succeed(refusedFor(error))))
   )
 
   return ServiceClient.of({
@@ -281,12 +276,17 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
         source,
         Effect.map(discovery.session, (session) => session?.registration.instanceID ?? "")
       ),
-    stop: stopNow,
+    stop: () => stopNow(publish),
     restart: Effect.fn("ServiceClient.restart")(function* () {
-      const stopped = yield* stopNow()
+      let old: string | undefined
+      const see = (found: Found) =>
+        Effect.andThen(
+          Effect.sync(() => (old ??= instanceIn(found))),
+          publish(found)
+        )
+      const stopped = yield* stopNow(see)
       if (stopped._tag !== "Stopped" && stopped._tag !== "NotRunning") return stopped
-      const ready = readyOf(yield* anyVersion(intend("launch", { asked: true })))
-      return { _tag: "Restarted" as const, ready, sentence: `${spec.title ?? spec.app} v${ready.version} is ready.` }
+      return restarted(spec, readyOf(yield* anyVersion(intend("launch", { asked: true }))), old)
     })
   })
 })

@@ -11,13 +11,15 @@ import * as Schema from "effect/Schema"
 /**
  * `missing`: nobody is registered. `unreachable`: somebody is, and did not prove itself now. `unresponsive`: the owner
  * lives and has not answered five times over ten seconds; only a following client can say so. The rest is the
- * service's own word.
+ * service's own word. `protocol: "other"`: the registered owner lives and answers, in words of another version than
+ * this program's.
  *
  * @category schemas
  * @since 0.1.0
  */
 export const ClientStatus = Schema.Union([
-  Schema.Struct({ type: Schema.Literals(["missing", "unreachable", "unresponsive"]) }),
+  Schema.Struct({ type: Schema.Literals(["missing", "unresponsive"]) }),
+  Schema.Struct({ type: Schema.Literal("unreachable"), protocol: Schema.optionalKey(Schema.Literal("other")) }),
   ServiceStatus
 ])
 

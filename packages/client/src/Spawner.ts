@@ -14,6 +14,7 @@ import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import { type DirectoryUnusable, fromProblem } from "./ClientError.ts"
 import type { Budget } from "./internal/budget.ts"
+import { takeOut } from "./internal/begun.ts"
 import type { ContenderEvent as Heard } from "./internal/contender.ts"
 import * as core from "./internal/spawning.ts"
 
@@ -114,7 +115,7 @@ const spawn = (
     if (unusable !== undefined) return yield* fromProblem("directory", unusable) as DirectoryUnusable
     const spawned = yield* Effect.acquireRelease(
       Effect.tryPromise({
-        try: () => core.spawn(spec, paths, wanting),
+        try: () => takeOut(paths.lock) ?? core.spawn(spec, paths, wanting),
         catch: (error) => fromProblem("directory", unstarted(paths, error)) as DirectoryUnusable
       }),
       (made) => Effect.sync(() => made._tag === "Started" && made.contender.release())

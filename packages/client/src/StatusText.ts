@@ -51,7 +51,11 @@ export const line = (state: ServiceState, spec: ServiceSpec): StatusLine => {
     case "missing":
       return say("Starting background service…")
     case "unreachable":
-      return say("Waiting for background service…")
+      if (status.protocol === undefined) return say("Waiting for background service…")
+      return say(
+        `${titleOf(spec)} v${version} runs${pidOf(registration)} and speaks another protocol than this program.`,
+        `Run \`${spec.app} service restart\` to replace it.`
+      )
     case "unresponsive":
       return say(
         "The background service owns the service lock but is not responding.",
@@ -66,8 +70,11 @@ export const line = (state: ServiceState, spec: ServiceSpec): StatusLine => {
         status.targetVersion === undefined ? "Waiting for background service…" : `Updating to v${status.targetVersion}…`
       )
     case "failed":
-      return say(status.message, status.action)
+      return say(status.message.trim() === "" ? `${titleOf(spec)} could not start.` : status.message, status.action)
     case "ready":
       return say(`${titleOf(spec)} v${version} is ready.`, undefined, true)
   }
 }
+
+const pidOf = (registration: ServiceState["registration"]): string =>
+  registration === null ? "" : ` (PID ${registration.pid})`

@@ -95,3 +95,26 @@ export const reconnectPolicy: Schedule.Schedule<unknown> = Schedule.min([
   Schedule.exponential("250 millis"),
   Schedule.spaced("5 seconds")
 ]).pipe(Schedule.jittered)
+
+/**
+ * The policy by which `follow` and the events of the promise client are taken up again after a loss;
+ * `reconnectPolicy` unless an application provides another.
+ *
+ * **Details** It is asked only for losses and boots that failed; any other error ends the stream. The pause begins anew once something arrived.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { ReconnectPolicy } from "@holdfast/client/Transport"
+ * import * as Effect from "effect/Effect"
+ * import * as Schedule from "effect/Schedule"
+ *
+ * const patiently = Effect.provideService(ReconnectPolicy, Schedule.spaced("10 seconds"))
+ * ```
+ *
+ * @category references
+ * @since 0.1.0
+ */
+export const ReconnectPolicy = Context.Reference<Schedule.Schedule<unknown>>("@holdfast/client/ReconnectPolicy", {
+  defaultValue: () => reconnectPolicy
+})

@@ -19,6 +19,12 @@ describe("the words of DESIGN §9", () => {
     [of({ type: "missing" }), "Starting background service…", undefined, false],
     [of({ type: "unreachable" }, "1.0.0"), "Waiting for background service…", undefined, false],
     [
+      of({ type: "unreachable", protocol: "other" }, "0.9.0"),
+      "Hello v0.9.0 runs (PID 7) and speaks another protocol than this program.",
+      "Run `hello service restart` to replace it.",
+      false
+    ],
+    [
       of({ type: "unresponsive" }, "1.0.0"),
       "The background service owns the service lock but is not responding.",
       "Run `hello service restart` to recover it.",
@@ -61,6 +67,11 @@ describe("the words of DESIGN §9", () => {
     assert.include(StatusText.line({ ...state, health: null, registration: null }, spec).text, "v1.0.0…")
   })
 
+  it("a failure without words still says that there is one", () => {
+    const { text } = StatusText.line(of({ type: "failed", message: "\n ", action: "Run: index" }, "1.0.0"), spec)
+    assert.strictEqual(text, "Hello could not start.")
+  })
+
   it("progress that the application left empty adds nothing", () => {
     assert.strictEqual(
       StatusText.line(of({ type: "starting", progress: "" }, "1.0.0"), spec).text,
@@ -73,11 +84,14 @@ describe("the words of DESIGN §9", () => {
     [ServiceState],
     ([state]) => {
       const line = StatusText.line(state, spec)
-      assert.typeOf(line.text, "string")
+      assert.isNotEmpty(line.text.trim())
+      assert.notMatch(line.text + (line.action ?? ""), /[\p{Cc}\u2028\u2029]/u)
       assert.strictEqual(line.usable, state.status.type === "ready")
       assert.strictEqual(
         line.action !== undefined,
-        state.status.type === "failed" || state.status.type === "unresponsive"
+        state.status.type === "failed" ||
+          state.status.type === "unresponsive" ||
+          (state.status.type === "unreachable" && state.status.protocol === "other")
       )
       assert.isTrue(Schema.is(ServiceState)(state))
     },

@@ -1,20 +1,25 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
+import type { Spawned } from "../src/Spawner.ts"
 import {
+  afterCrash,
+  afterSpawn,
   backoffMs,
   decide,
   type Found,
   initial,
   type Intent,
+  isOtherwise,
   type Memory,
   ownerLives,
   remember,
   stateOf,
-  type Step
+  type Step,
+  updateIn
 } from "../src/internal/decide.ts"
 import { ServiceState } from "../src/ServiceState.ts"
-import { healthOf, held, missing, reachable, registration, unreachable } from "./support.ts"
+import { healthOf, held, missing, otherwise, reachable, registration, session, unreachable } from "./support.ts"
 
 const intent = (mode: Intent["mode"], more: Partial<Intent> = {}): Intent => ({
   mode,
@@ -180,6 +185,141 @@ describe("what a client does next, when the owner answers", () => {
   })
 })
 
+describe("what a client does next, when an owner that lives speaks another protocol", () => {
+  const other = otherwise("alive", "0.9.0")
+  const long = memory({ silentSince: now - 60_000 })
+  it.each<Row>([
+    ["launch: of another version: replace it", anyOf.launch, initial, other, 0, "Replace"],
+    [
+      "launch: of another version, after a replacement: no second one",
+      anyOf.launch,
+      memory({ replaced: true }),
+      other,
+      0,
+      "Mismatch"
+    ],
+    ["launch that may not start: a mismatch", intent("launch", observing), initial, other, 0, "Mismatch"],
+    ["launch: our own contender: it is what is installed", anyOf.launch, memory({ own: "one" }), other, 0, "Mismatch"],
+    ["launch: of the version that is wanted: wait", anyOf.launch, long, otherwise("alive"), 0, "Wait"],
+    ["reconnect: wait, for ever, and start nobody", anyOf.reconnect, long, other, 0, "Wait"],
+    ["ensure: wait, and start nobody", anyOf.ensure, long, other, 0, "Wait"],
+    [
+      "launch: one that proved itself and cannot be seen from here: replace it",
+      anyOf.launch,
+      initial,
+      otherwise("unknown", "0.9.0", session),
+      0,
+      "Replace"
+    ],
+    ...both("a stranger on the port of a dead owner is nobody", initial, otherwise("dead", "0.9.0"), "Spawn"),
+    ...both(
+      "a stranger on the port of one that cannot be identified is nobody",
+      initial,
+      otherwise("unknown", "0.9.0"),
+      "Spawn"
+    )
+  ])("%s", (_, one, remembered, found, age, step) => {
+    assert.strictEqual(decide(one, remembered, found, now, age), step)
+  })
+})
+
+describe("what a client does next, when it knows more", () => {
+  const seen = (ago: number) => memory({ update: { version: "2.0.0", seenAt: now - ago } })
+  const [v1, v2] = [anyOf.launch, intent("launch", { accepts: (version) => version === "2.0.0" })]
+  const other = reachable({ type: "ready" }, "2.0.0")
+  it.each<Row>([
+    [
+      "launch: its own contender is of another version: that is what is installed",
+      v1,
+      memory({ own: "one" }),
+      other,
+      0,
+      "Mismatch"
+    ],
+    ["launch: another's contender is of another version: replace it", v1, memory({ own: "two" }), other, 0, "Replace"],
+    [
+      "reconnect: its own contender is of another version: use it",
+      anyOf.reconnect,
+      memory({ own: "one" }),
+      other,
+      0,
+      "Use"
+    ],
+    [
+      "reconnect: the owner went for an update: the start is the launch's",
+      anyOf.reconnect,
+      seen(4999),
+      missing,
+      0,
+      "Wait"
+    ],
+    ["ensure: the owner went for an update: the start is the launch's", anyOf.ensure, seen(4999), missing, 0, "Wait"],
+    ["reconnect: and no successor came: start one", anyOf.reconnect, seen(5000), missing, 0, "Spawn"],
+    ["launch of another version: the start is the update's", v1, seen(0), missing, 0, "Wait"],
+    ["launch of that version: start it", v2, seen(0), missing, 0, "Spawn"],
+    ["the launch that asked for it: start it", v1, { ...seen(0), replaced: true }, missing, 0, "Spawn"]
+  ])("%s", (_, one, remembered, found, age, step) => {
+    assert.strictEqual(decide(one, remembered, found, now, age), step)
+  })
+
+  it("an update is a stop that names its version", () => {
+    const updateOf = (status: Parameters<typeof reachable>[0]) => updateIn(stateOf(reachable(status)), now)
+    assert.deepStrictEqual(updateOf({ type: "stopping", targetVersion: "2.0.0" }), { version: "2.0.0", seenAt: now })
+    assert.isUndefined(updateOf({ type: "stopping" }))
+    assert.isUndefined(updateOf({ type: "ready" }))
+    assert.isUndefined(updateIn(stateOf(missing), now))
+  })
+})
+
+describe("a queue for the spawn lock", () => {
+  const how = { jitter: 0.5, since: 50 }
+  const queued = (stuck: boolean, from = initial, at = now) => afterSpawn(from, { _tag: "Queued", stuck }, at, how)
+
+  it("is left after three seconds and jitter when nobody gets on with it, after ten when somebody does", () => {
+    for (const [stuck, patience] of [
+      [true, 4000],
+      [false, 11_000]
+    ] as const) {
+      const waiting = queued(stuck)
+      assert.strictEqual(decide(anyOf.launch, waiting, missing, now + patience - 1, 0), "Spawn")
+      assert.strictEqual(decide(anyOf.launch, waiting, missing, now + patience, 0), "SpawnAnyway")
+    }
+  })
+
+  it("is one queue however often one asks, and whoever is found ends it", () => {
+    const later = queued(true, queued(true), now + 2000)
+    assert.strictEqual(later.queue?.until, now + 4000)
+    for (const found of [reachable({ type: "starting" }), held, unreachable("alive")]) {
+      assert.isUndefined(remember(later, found, now + 2500).queue)
+    }
+    assert.isDefined(remember(later, missing, now + 2500).queue)
+    for (const spawned of [{ _tag: "Found" }, { _tag: "TooOften", ms: 1, crashes: { crashes: 0 } }] as const) {
+      assert.isUndefined(afterSpawn(later, spawned, now, how).queue)
+    }
+  })
+
+  it("a service that was started too often is waited for, without a start of one's own", () => {
+    const waiting = afterSpawn(initial, { _tag: "TooOften", ms: 3000, crashes: { crashes: 0 } }, now, how)
+    assert.strictEqual(waiting.spawns, 0)
+    assert.strictEqual(decide(anyOf.launch, waiting, missing, now + 2999, 0), "Wait")
+    assert.strictEqual(decide(anyOf.launch, waiting, missing, now + 3000, 0), "Spawn")
+  })
+
+  it("a launch gives up when three starts ended at once, its own or others' since it began; nobody else does", () => {
+    const crashes = { crashes: 3, first: "why", last: "again", crashedAt: 50 }
+    const told = afterSpawn(initial, { _tag: "TooOften", ms: 3000, crashes }, now, how)
+    const own = [1, 2, 3].reduce((one, count) => afterCrash(one, `why ${count}`), initial)
+    const before = afterSpawn(initial, { _tag: "TooOften", ms: 3000, crashes: { ...crashes, crashedAt: 49 } }, now, how)
+    assert.deepStrictEqual(
+      [told, own, before].map((one) => decide(anyOf.launch, one, missing, now, 0)),
+      ["GiveUp", "GiveUp", "Wait"]
+    )
+    assert.deepStrictEqual([told.cause, own.cause], ["why", "why 1"])
+    for (const one of [anyOf.ensure, anyOf.reconnect])
+      assert.notStrictEqual(decide(one, own, missing, now, 0), "GiveUp")
+  })
+})
+
 describe("silence", () => {
   it.each<[string, Found, boolean]>([
     ["a registered owner that lives", unreachable("alive"), true],
@@ -218,6 +358,7 @@ it("what is found is a state that can be printed and read again", () => {
     unreachable("alive"),
     unreachable("dead"),
     unreachable("unknown"),
+    otherwise("alive"),
     ...statuses.map((status) => reachable(status))
   ]
   for (const found of all) {
@@ -226,6 +367,8 @@ it("what is found is a state that can be printed and read again", () => {
   }
   assert.deepStrictEqual(stateOf(held), { status: { type: "missing" }, registration: null, health: null })
   assert.deepStrictEqual(stateOf(unreachable("dead")), { status: { type: "unreachable" }, registration, health: null })
+  assert.deepStrictEqual(stateOf(otherwise("alive")).status, { type: "unreachable", protocol: "other" })
+  assert.deepStrictEqual(stateOf(otherwise("unknown")).status, { type: "unreachable" })
   assert.deepStrictEqual(stateOf(reachable({ type: "ready" })), {
     status: { type: "ready" },
     registration,
@@ -236,10 +379,11 @@ it("what is found is a state that can be printed and read again", () => {
 describe("over a whole call, whatever is found and however often", () => {
   const statuses = ["starting", "ready", "stopping", "failed"] as const
   const moment = Schema.Struct({
-    found: Schema.Literals(["missing", "held", "alive", "dead", "unknown", ...statuses]),
+    found: Schema.Literals(["missing", "held", "alive", "dead", "unknown", "otherwise", ...statuses]),
     version: Schema.Literals(["1.0.0", "2.0.0"]),
     passed: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 12_000 })),
-    contenderEnds: Schema.Boolean
+    contenderEnds: Schema.Boolean,
+    spawned: Schema.Literals(["Started", "Queued", "TooOften", "Found"])
   })
   const story = Arbitrary.array(Arbitrary.schema(moment), { maxLength: 40 })
   const foundOf = ({ found, version }: typeof moment.Type): Found => {
@@ -252,10 +396,24 @@ describe("over a whole call, whatever is found and however often", () => {
       case "dead":
       case "unknown":
         return unreachable(found)
+      case "otherwise":
+        return otherwise("alive", version)
       case "failed":
         return reachable(failed, version)
       default:
         return reachable({ type: found }, version)
+    }
+  }
+  const spawnedOf = (tag: (typeof moment.Type)["spawned"]): Spawned => {
+    switch (tag) {
+      case "Started":
+        return { _tag: tag, contender: { pid: 1, events: undefined as never } }
+      case "Queued":
+        return { _tag: tag, stuck: true }
+      case "TooOften":
+        return { _tag: tag, ms: 3000, crashes: { crashes: 0 } }
+      case "Found":
+        return { _tag: tag }
     }
   }
   const tell = (one: Intent, moments: ReadonlyArray<typeof moment.Type>) => {
@@ -271,12 +429,12 @@ describe("over a whole call, whatever is found and however often", () => {
       ))
       const step = decide(one, before, found, at, 60_000)
       remembered = { ...before, first: false }
-      if (step === "Spawn") {
-        const spawns = before.spawns + 1
-        remembered = { ...remembered, spawns, contending: true, nextSpawnAt: at + backoffMs(spawns) }
+      if (step === "Spawn" || step === "SpawnAnyway") {
+        const spawned = spawnedOf(step === "SpawnAnyway" ? "Started" : each.spawned)
+        remembered = afterSpawn(remembered, spawned, at, { jitter: 0.5, since: 0 })
       }
       if (step === "Replace") remembered = { ...remembered, replaced: true }
-      return { at, found, before, step }
+      return { at, found, before, step, started: remembered.spawns > before.spawns }
     })
   }
   const options = { arbitrary: { runs: 400 } }
@@ -301,10 +459,11 @@ describe("over a whole call, whatever is found and however often", () => {
     ([moments]) => {
       for (const one of Object.values(anyOf)) {
         for (const { at, before, found, step } of tell(one, moments)) {
-          if (step !== "Spawn") continue
+          if (step !== "Spawn" && step !== "SpawnAnyway") continue
           assert.isFalse(before.contending)
           assert.isAtLeast(at, before.nextSpawnAt)
           assert.notStrictEqual(found._tag, "Reachable")
+          assert.isFalse(isOtherwise(found))
           if (ownerLives(found)) assert.isAtLeast(at - before.silentSince!, 10_000)
         }
       }
@@ -316,7 +475,7 @@ describe("over a whole call, whatever is found and however often", () => {
     "an ensure starts at most three, and who may not start starts none",
     [story],
     ([moments]) => {
-      const count = (one: Intent) => tell(one, moments).filter(({ step }) => step === "Spawn").length
+      const count = (one: Intent) => tell(one, moments).filter(({ started }) => started).length
       assert.isAtMost(count(anyOf.ensure), 3)
       for (const one of Object.values(anyOf)) assert.strictEqual(count({ ...one, ...observing }), 0)
     },
@@ -327,7 +486,8 @@ describe("over a whole call, whatever is found and however often", () => {
     "a reconnect ends with nothing but a service to use",
     [story],
     ([moments]) => {
-      for (const { step } of tell(anyOf.reconnect, moments)) assert.include(["Use", "Wait", "Spawn"], step)
+      for (const { step } of tell(anyOf.reconnect, moments))
+        assert.include(["Use", "Wait", "Spawn", "SpawnAnyway"], step)
     },
     options
   )

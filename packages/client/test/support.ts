@@ -71,6 +71,20 @@ export const unreachable = (owner: "alive" | "dead" | "unknown", silent = false,
   why: "why",
   silent
 })
+/** Somebody answers there, in other words. */
+export const otherwise = (
+  owner: "alive" | "dead" | "unknown",
+  version = "1.0.0",
+  proved: Session | undefined = undefined
+): Found => ({
+  _tag: "Unreachable",
+  registration: { ...registration, version },
+  owner,
+  note,
+  why: "it answered 404",
+  silent: false,
+  foreign: { session: proved }
+})
 export const reachable = (status: ServiceStatus, version?: string): Found => ({
   _tag: "Reachable",
   session,

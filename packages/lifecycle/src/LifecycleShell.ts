@@ -69,7 +69,8 @@ export interface ShellOptions {
  * - `onStop`: called once, when the first stop is accepted, whoever asked.
  * - `subscribe`: each new status from now on.
  * - `uses`: the application's requests from begin to end, and every stream; a look at the health is none.
- * - `drained`: no request of the application is being answered any more.
+ * - `drained`: no request of the application is being answered any more. `cutOff`: cuts the connections of those that
+ *   are.
  * - `reassert`: binds again a socket whose file was removed; `true` when it had to.
  * - `close`: unbinds and cuts what is still connected.
  *
@@ -88,6 +89,7 @@ export interface LifecycleShell {
   readonly onStop: (listener: () => void) => void
   readonly uses: Pick<uses.Uses, "subscribe">
   readonly drained: () => Promise<void>
+  readonly cutOff: () => void
   readonly reassert: () => boolean
   readonly close: () => Promise<void>
 }
@@ -241,6 +243,7 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
     },
     uses: used,
     drained: answering.drained,
+    cutOff: answering.cutOff,
     reassert,
     close: () => {
       answering.cut()

@@ -194,6 +194,7 @@ export const serve = Effect.fnUntraced(function* (owner: Owner, application: App
     Effect.forkIn(scope)
   )
 
+  const closeApplication = Effect.andThen(Effect.sync(shell.cutOff), Scope.close(applicationScope, Exit.void))
   // one deadline for all of it: what hangs is left behind, and the process ends without it
   const graceful = Effect.suspend(() =>
     Effect.gen(function* () {
@@ -213,7 +214,7 @@ export const serve = Effect.fnUntraced(function* (owner: Owner, application: App
       Effect.trackDuration(metrics.stopDuration),
       Effect.withSpan(spans.stop, { attributes: attributesOf(owner, ownership) }),
       Effect.provideContext(observability),
-      Effect.andThen(Scope.close(applicationScope, Exit.void)) // an exporter ends with it, and sends what it has
+      Effect.andThen(closeApplication) // an exporter ends with it, and sends what it has
     )
   )
   const perform = Effect.gen(function* () {
@@ -224,7 +225,7 @@ export const serve = Effect.fnUntraced(function* (owner: Owner, application: App
     late = true
     if (Option.isNone(inTime)) {
       yield* Effect.logWarning("the application was left behind at the deadline")
-      yield* Effect.forkDetach(Scope.close(applicationScope, Exit.void))
+      yield* Effect.forkDetach(closeApplication)
     }
     yield* Fiber.interrupt(asserting) // or it would put back what is now removed
     yield* Effect.promise(() => owner.leave({ remove: !superseded }))

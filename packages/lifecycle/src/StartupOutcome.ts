@@ -86,16 +86,22 @@ export const registrationOf = (value: unknown): Registration | undefined => {
     : undefined
 }
 
+/** One of a later schema, as far as it says what today's say; what it says beyond that is not for this program. */
+const later = (value: Record<string, unknown> | undefined): Registration | undefined => {
+  const schema = value?.["schema"]
+  return Number.isSafeInteger(schema) && (schema as number) > 1 ? registrationOf({ ...value, schema: 1 }) : undefined
+}
+
 /**
- * Decodes a registration file's text; a legacy one is adapted (`LegacyRegistration`); `undefined` for garbage and for
- * other shapes.
+ * Decodes a registration file's text; a legacy one is adapted (`LegacyRegistration`), one of a later schema read as far
+ * as it goes; `undefined` for garbage and for other shapes.
  *
  * @category guards
  * @since 0.1.0
  */
 export const parseRegistration = (json: string): Registration | undefined => {
   const found = parse(json)
-  return registrationOf(found) ?? adapt(found)
+  return registrationOf(found) ?? later(found) ?? adapt(found)
 }
 
 /**
@@ -147,7 +153,7 @@ export const parseOutcome = (line: string): StartupOutcome | undefined => {
   const found = parse(line)
   switch (found?.["type"]) {
     case "starting": {
-      const registration = registrationOf(found["registration"])
+      const registration = registrationOf(found["registration"]) ?? later(record(found["registration"]))
       return registration !== undefined && text(found["token"])
         ? { type: "starting", registration, token: found["token"] }
         : undefined

@@ -24,13 +24,17 @@ describe("a registration from before Holdfast", () => {
     ["with a pid nobody has", { ...legacy, pid: 0 }, undefined],
     ["with an id of another type", { ...legacy, id: 5 }, undefined],
     ["of ours, damaged", { ...ours, pid: "7" }, undefined],
-    ["of a later schema", { ...ours, schema: 2 }, undefined],
     ["that is a list", [legacy], undefined],
     ["that is null", null, undefined]
   ])("%s", (_, value, expected) => {
     assert.deepStrictEqual(adapt(value), expected)
     assert.deepStrictEqual(parseRegistration(JSON.stringify(value)), expected)
     assert.notInclude(JSON.stringify(adapt(value)) ?? "", "hunter2")
+  })
+
+  it("is not taken for one of a later schema, which is no older shape", () => {
+    assert.isUndefined(adapt({ ...ours, schema: 2 }))
+    assert.deepStrictEqual(parseRegistration(JSON.stringify({ ...ours, schema: 2 })), ours)
   })
 
   it.live("is moved once to where ours are, in today's shape", () =>

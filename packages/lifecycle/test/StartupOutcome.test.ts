@@ -134,6 +134,17 @@ describe("a registration file's text", () => {
     assert.deepStrictEqual(parseRegistration(JSON.stringify(registration)), registration)
     assert.deepStrictEqual(parseRegistration(`${JSON.stringify({ ...registration, more: 1 })}\n`), registration)
   })
+  it.each<[string, object, boolean]>([
+    ["of a later schema is read as far as it says the same", { schema: 2, more: { of: "it" } }, true],
+    ["of a much later schema too", { schema: 900 }, true],
+    ["of a later schema without a pid is none", { schema: 2, pid: undefined }, false],
+    ["of a later schema with an address of another kind is none", { schema: 2, url: ["a", "b"] }, false],
+    ["of a schema that is text is none", { schema: "2" }, false],
+    ["of a schema before the first is none", { schema: 0 }, false]
+  ])("%s", (_, change, understood) => {
+    const found = parseRegistration(JSON.stringify({ ...registration, ...change }))
+    assert.deepStrictEqual(found, understood ? registration : undefined)
+  })
   it.each([
     "",
     " ",

@@ -216,6 +216,20 @@ describe("the end", () => {
     })
   )
 
+  it.live("leaves no request with an empty answer: one that is cut off loses its connection", () =>
+    Effect.gen(function* () {
+      const arrived = yield* Deferred.make<void>()
+      const hangs = HttpRouter.add("GET", "/hangs", Effect.andThen(Deferred.succeed(arrived, undefined), Effect.never))
+      const owner = yield* own(moduleOf(Application.make(hangs)))
+      yield* is(owner, "ready")
+      const client = yield* attach(owner)
+      const asking = yield* Effect.forkChild(client.get("/hangs"))
+      yield* Deferred.await(arrived)
+      yield* owner.service.stop().pipe(Effect.timeout("3 seconds"))
+      assert.isNaN((yield* Fiber.join(asking)).status)
+    })
+  )
+
   it.live("of a boot that is still going on interrupts it and closes what it opened", () =>
     Effect.gen(function* () {
       const log: Array<string> = []

@@ -7,6 +7,8 @@
  */
 import { homeOfUser } from "./internal/passwd.ts"
 
+export { homeOfUser } from "./internal/passwd.ts"
+
 const os = process.getBuiltinModule("node:os")
 const path = process.getBuiltinModule("node:path")
 const fs = process.getBuiltinModule("node:fs")
@@ -241,6 +243,37 @@ export const socketOf = (paths: Pick<ServicePaths, "directory" | "lock">, instan
 export const isSocketName = (paths: Pick<ServicePaths, "lock">, name: string): boolean => {
   const base = `${path.basename(paths.lock, ".lock")}.`
   return name.startsWith(base) && /^[0-9a-f]{8}\.sock$/.test(name.slice(base.length))
+}
+
+/**
+ * The older part of a log, kept beside it once it grew beyond its bound.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const olderLogOf = (log: string): string => `${log}.1`
+
+/** `files.replace` and `files.create` write here first; a writer that was killed leaves it. */
+const temporary = /\.\d+\.[a-z0-9]+\.tmp$/
+
+/**
+ * Whether a file's name is that of something this service keeps, whatever its state: its records, what SQLite and a
+ * killed writer leave beside them, its sockets and its log. Never its lock, which outlives every owner, and never a file
+ * of the application or of another service in the same directory.
+ *
+ * @category guards
+ * @since 0.1.0
+ */
+export const isStateName = (paths: ServicePaths, name: string): boolean => {
+  const { budget, continuity, lease, log, owner, registration, secret, spawnLock } = paths
+  const kept = [registration, owner, secret, continuity, lease, log, spawnLock, budget]
+  const beside = [`${continuity}.set-aside`, `${lease}-journal`, olderLogOf(log)]
+  const written = name.replace(temporary, "")
+  return (
+    [...kept, ...beside].some((file) => path.basename(file) === name) ||
+    (written !== name && kept.some((file) => path.basename(file) === written)) ||
+    isSocketName(paths, name)
+  )
 }
 
 /**

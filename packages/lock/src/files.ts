@@ -121,6 +121,38 @@ export const create = (path: string, text: string): boolean => {
   return created
 }
 
+/** One page: what is written in one piece is read in one piece. */
+const pageSize = 4096
+
+/**
+ * Writes `text` into the file that is there, padded with spaces to 4,096 bytes, for a record in a file that is also a
+ * lock: another file renamed over it would be another lock. Empty text empties it. `false` when it could not.
+ *
+ * **Details** It never creates a file, follows no link, and leaves alone what is no regular file. A reader that comes in
+ * the middle may find half of it, as after a crash, so it must be able to do without.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const rewrite = (path: string, text: string): boolean => {
+  const { O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = fs.constants
+  const bytes = Buffer.from(text)
+  if (bytes.length > pageSize) return false
+  try {
+    const descriptor = fs.openSync(path, O_WRONLY | (O_NOFOLLOW ?? 0) | (O_NONBLOCK ?? 0))
+    try {
+      if (!fs.fstatSync(descriptor).isFile()) return false
+      if (bytes.length === 0) fs.ftruncateSync(descriptor)
+      else fs.writeSync(descriptor, Buffer.concat([bytes, Buffer.alloc(pageSize - bytes.length, " ")]), 0, pageSize, 0)
+      return true
+    } finally {
+      fs.closeSync(descriptor)
+    }
+  } catch {
+    return false
+  }
+}
+
 /**
  * Removes a file; one that is not there is fine.
  *

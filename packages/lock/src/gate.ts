@@ -5,8 +5,9 @@
  *
  * @since 0.1.0
  */
-import { adopt, attempt } from "./internal/acquire.ts"
+import { adopt, attempt, deviceOf } from "./internal/acquire.ts"
 import { descriptorOf, seal, unseal } from "./internal/heldLock.ts"
+import { primitiveFor } from "./internal/loaded.ts"
 import * as OwnerNote from "./OwnerNote.ts"
 
 /**
@@ -122,3 +123,17 @@ export const inheritable = (lock: HeldLock): number | undefined => descriptorOf(
  * @since 0.1.0
  */
 export const release = (lock: HeldLock): void => unseal(lock)?.close()
+
+/**
+ * By what the lock at `path` would be taken, or why it could not be. Takes nothing and creates nothing, so that a lock
+ * that lets two in on this file system is not noticed here.
+ *
+ * **When to use** For people and diagnostics.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const primitiveAt = (path: string): { readonly name: string } | { readonly why: string } => {
+  const primitive = primitiveFor(() => deviceOf(path))
+  return typeof primitive === "string" ? { why: primitive } : { name: primitive.name }
+}

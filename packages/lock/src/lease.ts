@@ -14,6 +14,7 @@ import { type Answer, claiming } from "./internal/leaseClaiming.ts"
 import { leaseWords } from "./internal/leaseWords.ts"
 
 export type { Claim } from "./internal/lease.ts"
+export { type LeaseSight, type RecordedHolder, inspect } from "./internal/leaseSight.ts"
 
 /**
  * What became of a claim. Only `Claimed` may go on; hand the claim to `Ownership.layerAdopted`.

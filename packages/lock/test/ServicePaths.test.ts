@@ -6,6 +6,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import {
   InvalidKey,
+  isStateName,
   paths,
   profileOf,
   resolve,
@@ -352,4 +353,45 @@ describe("every runtime computes the same directory", () => {
         })
     )
   }
+})
+
+describe("what a service keeps", () => {
+  const own = paths({ app: "hello", directory: "/srv/hello" })
+  const work = paths({ app: "hello", profile: "work", directory: "/srv/hello" })
+
+  it.each([
+    "service.json",
+    "service.owner.json",
+    "service.lease.db",
+    "service.lease.db-journal",
+    "service.secret",
+    "service.continuity.json",
+    "service.continuity.json.set-aside",
+    "service.log",
+    "service.log.1",
+    "service.spawn.lock",
+    "service.4b1f9c2e.sock",
+    "service.json.4711.k3x9a1.tmp"
+  ])("%s is this service's, and not another's in the same directory", (name) => {
+    assert.isTrue(isStateName(own, name))
+    assert.isFalse(isStateName(work, name))
+    assert.isTrue(isStateName(work, name.replace("service", "service-stable-work")))
+    assert.isFalse(isStateName(own, name.replace("service", "service-stable-work")))
+  })
+
+  it.each([
+    "service.lock",
+    "service",
+    "service.db",
+    "service.jsonl",
+    "service.log.2",
+    "service.log.gz",
+    "index.db",
+    "my-service.json",
+    "service.4b1f9c2.sock",
+    "service.json.tmp",
+    "service.lock.4711.k3x9a1.tmp"
+  ])("%s is not: the lock stays, and the application's files are its own", (name) => {
+    assert.isFalse(isStateName(own, name))
+  })
 })

@@ -243,3 +243,38 @@ it.live("removing a record that is not there is fine", () =>
     assert.isFalse(fs.existsSync(file))
   })
 )
+
+describe("writing into the file that is there", () => {
+  it.live("keeps the file and its size, and emptying it too", () =>
+    Effect.gen(function* () {
+      const { file } = yield* place
+      fs.writeFileSync(file, "old")
+      const { ino } = fs.statSync(file)
+      for (const text of ["a longer record", "short"]) {
+        assert.isTrue(files.rewrite(file, text))
+        assert.strictEqual(fs.readFileSync(file, "utf8"), text.padEnd(4096))
+      }
+      assert.isTrue(files.rewrite(file, ""))
+      assert.deepInclude(fs.statSync(file), { ino, size: 0 })
+    })
+  )
+
+  it.live("creates nothing, follows no link, waits for no reader, and leaves alone what is larger or no file", () =>
+    Effect.gen(function* () {
+      const { directory, file } = yield* place
+      assert.isFalse(files.rewrite(file, "text"))
+      fs.writeFileSync(path.join(directory, "mine"), "mine")
+      fs.symlinkSync(path.join(directory, "mine"), file)
+      assert.isFalse(files.rewrite(file, "text"))
+      assert.isFalse(files.rewrite(file, ""))
+      assert.strictEqual(fs.readFileSync(file, "utf8"), "mine")
+      fs.rmSync(file)
+      childProcess.execFileSync("mkfifo", [file])
+      assert.isFalse(files.rewrite(file, "text"))
+      fs.rmSync(file)
+      fs.writeFileSync(file, "old")
+      assert.isFalse(files.rewrite(file, "x".repeat(4097)))
+      assert.strictEqual(fs.readFileSync(file, "utf8"), "old")
+    })
+  )
+})

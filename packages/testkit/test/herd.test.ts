@@ -8,6 +8,7 @@ import * as childProcess from "node:child_process"
 import * as fs from "node:fs"
 import { fileURLToPath } from "node:url"
 import { clientSays, type Verb } from "./elsewhere.ts"
+import { runtimes } from "./runtimes.ts"
 import { boots, withKit } from "./withKit.ts"
 
 type Kit = Testkit["Service"]
@@ -31,15 +32,14 @@ const as = <A, E, R>(spec: ServiceSpec, use: (client: ServiceClient["Service"]) 
   Effect.flatMap(ServiceClient, use).pipe(Effect.provide(Layer.fresh(ServiceClient.layer(spec))))
 
 /** Client processes that have all they need, released at the same moment. */
-const herd = (kit: Kit, count: number, verb: Verb, options: { readonly deadlineMs?: number } = {}) =>
+const herd = (kit: Kit, count: number, verb: Verb, runtimeOf: (index: number) => string = () => process.execPath) =>
   Effect.gen(function* () {
     const barrier = fs.mkdtempSync(`${kit.paths.directory}/barrier-`)
     const env = { ENTRY: counting, BARRIER: barrier }
-    const clients = yield* Effect.forEach(Array.from({ length: count }), () =>
-      Effect.forkChild(
-        clientSays(verb, kit.paths.directory, { env, deadlineMs: 30_000, timeoutMs: 60_000, ...options })
-      )
-    )
+    const clients = yield* Effect.forEach(Array.from({ length: count }), (_, index) => {
+      const options = { env, runtime: runtimeOf(index), deadlineMs: 30_000, timeoutMs: 60_000 }
+      return Effect.forkChild(clientSays(verb, kit.paths.directory, options))
+    })
     yield* kit.eventually(
       `${count} clients wait at the barrier`,
       () => fs.readdirSync(barrier).length,
@@ -66,6 +66,47 @@ describe("cold clients at once", () => {
           })
         ),
       120_000
+    )
+  }
+
+  const installed = runtimes.filter(({ path }) => path !== undefined)
+  const lacking = runtimes.filter(({ path }) => path === undefined).map(({ name }) => name)
+  it.live.skipIf(installed.length < 2)(
+    `twelve under different runtimes start one contender, which inherits the lock of whichever was first${lacking.length > 0 ? ` (${lacking.join(", ")} not installed: npm run runtimes)` : ""}`,
+    () =>
+      withKit({}, (kit) =>
+        Effect.gen(function* () {
+          countingIn(kit)
+          const said = yield* herd(kit, 12, "launch", (index) => installed[index % installed.length]!.path!)
+          const instances = new Set(said.map(({ output, value }) => value?.instanceID ?? output))
+          assert.strictEqual(instances.size, 1, [...instances].join("\n"))
+          assert.lengthOf(starts(kit), 1)
+        })
+      ),
+    60_000
+  )
+
+  for (const { name, path } of runtimes) {
+    it.live.skipIf(path === undefined)(`a contender under ${name} lets the lock go once it is registered`, () =>
+      withKit({ bootMs: 3000 }, (kit) =>
+        Effect.gen(function* () {
+          countingIn(kit)
+          const said = yield* Effect.forkChild(
+            clientSays("launch", kit.paths.directory, { env: { ENTRY: counting }, runtime: path! })
+          )
+          const { health } = yield* kit.waitFor("it is starting", ({ status }) => status.type === "starting")
+          const opened = fs.readdirSync(`/proc/${health!.pid}/fd`).flatMap((descriptor) => {
+            try {
+              return [fs.readlinkSync(`/proc/${health!.pid}/fd/${descriptor}`)]
+            } catch {
+              return [] // closed meanwhile
+            }
+          })
+          assert.include(opened, kit.paths.lock)
+          assert.notInclude(opened, kit.paths.spawnLock)
+          yield* Fiber.join(said)
+        })
+      )
     )
   }
 
@@ -212,6 +253,21 @@ describe("a service that cannot start", () => {
         assert.strictEqual(restarted._tag, "Restarted")
         assert.isBelow(performance.now() - before, 5000)
         assert.strictEqual(budget().spawns, 1)
+      })
+    )
+  )
+
+  it.live("one that was stopped as asked is started again without a pause, however often", () =>
+    withKit({}, (kit) =>
+      Effect.gen(function* () {
+        const spec = countingIn(kit)
+        const spawns = () => (JSON.parse(fs.readFileSync(kit.paths.budget, "utf8")) as { spawns: number }).spawns
+        for (let round = 0; round < 6; round++) {
+          yield* as(spec, (client) => client.launch())
+          assert.strictEqual(spawns(), 1)
+          assert.strictEqual((yield* as(spec, (client) => client.stop()))._tag, "Stopped")
+        }
+        assert.lengthOf(starts(kit), 6)
       })
     )
   )

@@ -1,6 +1,6 @@
 /** The one loop behind `launch`, `reconnect` and `ensure`: look, decide, act, until the service can be used. */
 import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
-import { titleOf } from "@holdfast/lifecycle/ServiceSpec"
+import { isOutdated, titleOf } from "@holdfast/lifecycle/ServiceSpec"
 import type { ServicePaths } from "@holdfast/lock/ServicePaths"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -19,12 +19,13 @@ import type { ContenderEvent, Spawner } from "../Spawner.ts"
 import { commandOf } from "./contender.ts"
 import { afterCrash, afterSpawn, decide, type Found, initial, type Intent, type Memory, remember } from "./decide.ts"
 import { type Heard, type Hearing, make as makeHearing } from "./hearing.ts"
-import { askToStop, waitUntilGone } from "./stopping.ts"
+import { replace } from "./stopping.ts"
 
 /** DESIGN §6: the poll beneath what is heard. */
 const pollMs = 250
 
 export type Usable = Extract<Found, { readonly _tag: "Reachable" }>
+type Running = Exclude<Found, { readonly _tag: "Missing" }>
 
 export interface Connecting {
   readonly spec: ServiceSpec
@@ -33,11 +34,13 @@ export interface Connecting {
   readonly spawner: Spawner["Service"]
   /** Told of everything that is found on the way. */
   readonly publish: (found: Found) => Effect.Effect<void>
+  /** The last update that this client saw begin, also in the events that it follows. */
+  readonly updating: () => Memory["update"]
   /** Told of each failure of a contender, in words; the last one explains a missed deadline. */
   readonly note: (diagnostic: string) => Effect.Effect<void>
 }
 
-const now = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
+export const now = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
 
 /** How long ago the boot of the found instance failed, by its own note; a clock that was set back since is long enough. */
 const failureAge = (found: Found): Effect.Effect<number> =>
@@ -58,6 +61,8 @@ export const connect = (
     const since = yield* Clock.currentTimeMillis
     let memory: Memory = initial
     let hearing: Hearing | undefined
+    /** The pid of our last one. */
+    let contender: number | undefined
     /** Whether our contender has said what became of it. */
     let spoke = false
     const listen = Effect.suspend(() =>
@@ -76,11 +81,15 @@ export const connect = (
         yield* note(spawned.crashes.last ?? "")
       if (spawned._tag !== "Started") return
       spoke = false
+      contender = spawned.contender.pid
       yield* (yield* listen).toContender(spawned.contender)
     })
     const heed = Effect.fnUntraced(function* (event: Heard) {
       if (event.type === "changed") return
-      if (event.type === "starting") yield* discovery.adopt(event)
+      if (event.type === "starting") {
+        memory = { ...memory, own: event.registration.instanceID }
+        yield* discovery.adopt(event)
+      }
       if (event.type === "unusable" || event.type === "unstartable") return yield* diagnose(spec, event)
       const crashed = event.type === "exited" && (event.code !== 0 || !spoke)
       if (event.type !== "exited") spoke = true
@@ -95,7 +104,10 @@ export const connect = (
       if (found !== undefined) {
         yield* around.publish(found)
         const at = yield* now
-        memory = remember(memory, found, at)
+        memory = { ...remember(memory, found, at), update: around.updating() }
+        // its registration may be seen before its own word is heard
+        if (found._tag !== "Missing" && runs(found).pid === contender)
+          memory = { ...memory, own: runs(found).instanceID }
         const step = decide(intent, memory, found, at, yield* failureAge(found))
         memory = { ...memory, first: false }
         switch (step) {
@@ -104,17 +116,18 @@ export const connect = (
           case "ShowFailure":
             return yield* failureOf(found as Usable)
           case "Mismatch":
-            return yield* mismatch(spec, required, (found as Usable).health.version)
+            return yield* mismatch(spec, required, found as Running, memory.own)
           case "GiveUp": {
             const { command } = commandOf(spec.entry)
             return yield* diagnose(spec, { type: "unstartable", command, reason: memory.cause })
           }
           case "Replace": {
-            const old = found as Usable
-            const deadline = yield* askToStop(old.session, required)
-            if (deadline === undefined) break // it went, or is another by now: look again after a pause
-            memory = { ...memory, replaced: true }
-            yield* waitUntilGone(discovery, old.session.registration.instanceID, deadline + 2000, around.publish)
+            // what it would start is not what it asks for either
+            if (required === spec.version && isOutdated(spec)) return yield* outdated(spec, required, found as Running)
+            const { paths, publish } = around
+            const replaced = yield* replace(spec, paths, discovery, found as Running, required, publish)
+            if (!replaced) break // it went, or is another by now: look again after a pause
+            memory = { ...memory, replaced }
             continue
           }
           case "Spawn":
@@ -148,12 +161,26 @@ const failureOf = ({ health: { status } }: Usable) =>
     ? new ServiceFailed({ message: status.message, action: status.action })
     : new ServiceFailed({ message: "The service could not start.", action: "" })
 
-const mismatch = (spec: ServiceSpec, required: string, found: string) =>
+const runs = (running: Running) => (running._tag === "Reachable" ? running.health : running.registration)
+
+const mismatch = (spec: ServiceSpec, required: string, running: Running, own: string | undefined) => {
+  const { instanceID, version } = runs(running)
+  if (instanceID === own) return outdated(spec, required, running)
+  return new VersionMismatch({
+    required,
+    found: version,
+    message: `${titleOf(spec)} v${version} is running, and v${required} is needed.`,
+    action: "Update the older of the two, and start it again."
+  })
+}
+
+/** What is installed is not of the version that this program is of. */
+const outdated = (spec: ServiceSpec, required: string, running: Running) =>
   new VersionMismatch({
     required,
-    found,
-    message: `${titleOf(spec)} v${found} is running, and v${required} is needed.`,
-    action: "Update the older of the two, and start it again."
+    found: runs(running).version,
+    message: `${titleOf(spec)} was updated while this program ran: v${runs(running).version} is running, and v${required} is needed.`,
+    action: "Quit this program and start it again."
   })
 
 const diagnose = (

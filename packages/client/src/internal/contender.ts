@@ -59,6 +59,8 @@ export interface Contender {
   readonly pid: number
   /** Calls the listener with each outcome, then once with how the process ended. */
   readonly follow: (listener: (event: ContenderEvent) => void) => void
+  /** It keeps this process alive no longer, and is still listened to while something else does. */
+  readonly unref: () => void
   /** Lets go of it: it is no child to wait for. */
   readonly release: () => void
 }
@@ -154,7 +156,7 @@ export const start = (spec: ServiceSpec, paths: ServicePaths, spawnLock?: number
       seen.push(event)
       for (const listener of listeners) listener(event)
     }
-    const pipe = child.stdio[pipeDescriptor] as import("node:stream").Readable | null
+    const pipe = child.stdio[pipeDescriptor] as import("node:net").Socket | null
     readLines(pipe, (line) => {
       const outcome = parseOutcome(line)
       if (outcome !== undefined) tell(outcome)
@@ -180,6 +182,10 @@ export const start = (spec: ServiceSpec, paths: ServicePaths, spawnLock?: number
       follow: (listener) => {
         listeners.add(listener)
         for (const event of seen) listener(event)
+      },
+      unref: () => {
+        child.unref()
+        pipe?.unref()
       },
       release: () => {
         listeners.clear()

@@ -17,6 +17,8 @@ export type Found =
       readonly why: string
       /** It did not answer in time: busy, frozen, or asleep. */
       readonly silent: boolean
+      /** It answered, in words of another version or of another program. */
+      readonly foreign?: { readonly session: Session | undefined }
     }
   | {
       readonly _tag: "Reachable"
@@ -25,12 +27,27 @@ export type Found =
       readonly note: OwnerNote | undefined
     }
 
+/**
+ * The owner lives, and speaks another protocol than this program. On the port of an owner that is not known to live
+ * anybody may answer: that is nobody's word.
+ */
+export const isOtherwise = (
+  found: Found | undefined
+): found is Extract<Found, { readonly _tag: "Unreachable" }> & { readonly foreign: {} } =>
+  found?._tag === "Unreachable" &&
+  found.foreign !== undefined &&
+  (found.owner === "alive" || (found.owner === "unknown" && found.foreign.session !== undefined))
+
 export const stateOf = (found: Found): ServiceState => {
   switch (found._tag) {
     case "Missing":
       return { status: { type: "missing" }, registration: null, health: null }
     case "Unreachable":
-      return { status: { type: "unreachable" }, registration: found.registration, health: null }
+      return {
+        status: { type: "unreachable", ...(isOtherwise(found) ? { protocol: "other" } : {}) },
+        registration: found.registration,
+        health: null
+      }
     case "Reachable":
       return { status: found.health.status, registration: found.session.registration, health: found.health }
   }
@@ -38,7 +55,7 @@ export const stateOf = (found: Found): ServiceState => {
 
 /** Why a service that runs cannot be used from here, in words; `undefined` where its status says it better. */
 export const whyNot = (found: Found | undefined): string | undefined =>
-  found?._tag === "Unreachable" && found.owner !== "dead" && !found.silent
+  found?._tag === "Unreachable" && !isOtherwise(found) && found.owner !== "dead" && !found.silent
     ? `PID ${found.registration.pid} owns it and cannot be reached at ${found.registration.url} from here: ${found.why}.`
     : undefined
 
@@ -69,6 +86,10 @@ export interface Memory {
   readonly cause: string
   /** Our own contender is still on its way. */
   readonly contending: boolean
+  /** The instance that our contender became: what is installed is of its version, and another start would be too. */
+  readonly own: string | undefined
+  /** An owner was seen to stop for that version, by whatever of this client was looking. */
+  readonly update: { readonly version: string; readonly seenAt: number } | undefined
 }
 
 export const initial: Memory = {
@@ -80,7 +101,9 @@ export const initial: Memory = {
   queue: undefined,
   crashes: 0,
   cause: "",
-  contending: false
+  contending: false,
+  own: undefined,
+  update: undefined
 }
 
 /** `SpawnAnyway`: without the spawn lock. */
@@ -92,6 +115,9 @@ export const silenceMs = 10_000
 /** A launch that first looks and finds a failure older than this replaces it once. */
 export const failureAgeMs = 10_000
 
+/** How long the start is left to whoever asked an owner to stop for another version; it may have ended meanwhile. */
+export const updateMs = 5000
+
 export const ownerLives = (found: Found): boolean =>
   found._tag === "Missing" ? found.holder !== undefined : found._tag === "Unreachable" && found.owner === "alive"
 
@@ -101,6 +127,12 @@ export const remember = (memory: Memory, found: Found, now: number): Memory => (
   silentSince: ownerLives(found) ? (memory.silentSince ?? now) : undefined,
   queue: found._tag === "Reachable" || ownerLives(found) ? undefined : memory.queue
 })
+
+/** The update that a state tells of. */
+export const updateIn = ({ status }: ServiceState, now: number): Memory["update"] =>
+  status.type === "stopping" && status.targetVersion !== undefined
+    ? { version: status.targetVersion, seenAt: now }
+    : undefined
 
 /** DESIGN §6: who holds the spawn lock this long, and stands still, is not waited for. One that gets on is, for longer. */
 export const queueMs = { stuck: 3000, moving: 10_000 }
@@ -150,7 +182,12 @@ const crashLimit = 3
 
 /** `now` is monotonic, `age` how long ago the found instance failed to boot; both in milliseconds. */
 export const decide = (intent: Intent, memory: Memory, found: Found, now: number, age: number): Step => {
+  if (isOtherwise(found)) {
+    const { instanceID, version } = found.registration
+    return intent.mode !== "launch" || intent.accepts(version) ? "Wait" : another(intent, memory, instanceID)
+  }
   if (found._tag !== "Reachable") {
+    if (isUpdating(intent, memory, now)) return "Wait"
     if (intent.mode === "launch" && memory.crashes >= crashLimit && !memory.contending) return "GiveUp"
     if (!intent.maySpawn || memory.contending || memory.spawns >= intent.maxSpawns) return "Wait"
     if (memory.silentSince !== undefined && now - memory.silentSince < silenceMs) return "Wait"
@@ -159,10 +196,7 @@ export const decide = (intent: Intent, memory: Memory, found: Found, now: number
   }
   const { status, version } = found.health
   if (status.type === "stopping") return "Wait"
-  if (intent.mode === "launch" && !intent.accepts(version)) {
-    if (!intent.maySpawn) return "Mismatch"
-    return memory.replaced ? "Mismatch" : "Replace"
-  }
+  if (intent.mode === "launch" && !intent.accepts(version)) return another(intent, memory, found.health.instanceID)
   switch (status.type) {
     case "starting":
       return "Wait"
@@ -175,6 +209,17 @@ export const decide = (intent: Intent, memory: Memory, found: Found, now: number
     }
   }
 }
+
+/** A launch replaces one instance of another version, and none that it started itself: the next would be the same. */
+const another = (intent: Intent, memory: Memory, instanceID: string): Step =>
+  intent.maySpawn && !memory.replaced && memory.own !== instanceID ? "Replace" : "Mismatch"
+
+/** Whoever replaces starts the successor: a start of ours could bring back the version that was to go. */
+const isUpdating = (intent: Intent, { replaced, update }: Memory, now: number): boolean =>
+  update !== undefined &&
+  !replaced &&
+  now - update.seenAt < updateMs &&
+  !(intent.mode === "launch" && intent.accepts(update.version))
 
 /** Delay before spawn number `spawns + 1`: 250 ms × 2, capped at 5 s; jitter is the caller's. */
 export const backoffMs = (spawns: number): number => Math.min(250 * 2 ** Math.max(spawns - 1, 0), 5000)

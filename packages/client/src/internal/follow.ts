@@ -7,7 +7,7 @@ import * as Stream from "effect/Stream"
 import type { Discovery } from "../Discovery.ts"
 import { make as makeHearing } from "./hearing.ts"
 import { type Outlived, resumed } from "./resume.ts"
-import { type Found, stateOf } from "./decide.ts"
+import { type Found, isOtherwise, stateOf } from "./decide.ts"
 import type { ServiceState } from "../ServiceState.ts"
 
 /** Misses in a row and their time before an owner that lives counts as unresponsive (DESIGN §7). */
@@ -20,7 +20,7 @@ export interface Silence {
 
 /** Pure: one more look goes into the silence; a reachable, missing or dead owner ends it. `now` is monotonic, in ms. */
 export const hush = (silence: Silence | undefined, found: Found, now: number): Silence | undefined =>
-  found._tag === "Unreachable" && found.owner !== "dead"
+  found._tag === "Unreachable" && found.owner !== "dead" && !isOtherwise(found)
     ? { misses: (silence?.misses ?? 0) + 1, since: silence?.since ?? now }
     : undefined
 

@@ -8,8 +8,6 @@ import * as identity from "@holdfast/lock/identity"
 import type { ServicePaths } from "@holdfast/lock/ServicePaths"
 import * as Budget from "./budget.ts"
 
-const fs = process.getBuiltinModule("node:fs")
-
 export interface SpawnLock {
   /** What the contender is to inherit; `undefined` where nothing is inherited. */
   readonly descriptor: number | undefined
@@ -24,35 +22,15 @@ export type Turn =
   /** Another client, or the contender it started, has it. `stuck`: nobody there is known to get on with it. */
   | { readonly _tag: "Taken"; readonly stuck: boolean }
 
-/** What the file may grow to: one page, so that a record is written, and read, in one piece. */
-const recordSize = 4096
-
 const readRecord = (paths: ServicePaths): Budget.Budget => {
   const reading = files.read(paths.budget)
   return Budget.read(reading._tag === "Text" ? reading.text : "", identity.boot(), Date.now())
 }
 
-/** In place, since the file is the lock: another one renamed over it would be another lock. */
-const writeRecord = (paths: ServicePaths, budget: Budget.Budget): void => {
-  const { O_NONBLOCK, O_WRONLY } = fs.constants
-  try {
-    const descriptor = fs.openSync(paths.budget, O_WRONLY | (O_NONBLOCK ?? 0))
-    try {
-      const text = Buffer.from(JSON.stringify(budget))
-      if (!fs.fstatSync(descriptor).isFile() || text.length > recordSize) return
-      fs.writeSync(descriptor, Buffer.concat([text, Buffer.alloc(recordSize - text.length, " ")]), 0, recordSize, 0)
-    } finally {
-      fs.closeSync(descriptor)
-    }
-  } catch {
-    return // a full disk, or a file that nobody but the holder may open
-  }
-}
-
 const lockOf = (paths: ServicePaths, descriptor: number | undefined, letGo: () => void): SpawnLock => ({
   descriptor,
   budget: () => readRecord(paths),
-  write: (budget) => writeRecord(paths, budget),
+  write: (budget) => void files.rewrite(paths.budget, JSON.stringify(budget)), // a full disk is no reason not to start
   release: letGo
 })
 

@@ -8,6 +8,7 @@ import * as Schedule from "effect/Schedule"
 import type { CredentialRejected, DirectoryUnusable } from "../ClientError.ts"
 import type { Discovery } from "../Discovery.ts"
 import { ask, type Session } from "@holdfast/lifecycle/Credential"
+import type { Ready } from "../ServiceClient.ts"
 import type { Found } from "./decide.ts"
 
 /**
@@ -21,6 +22,16 @@ export interface StopOutcome {
   readonly pid?: number
   readonly sentence: string
 }
+
+/** What became of a restart: only another instance than before is one. */
+export type RestartOutcome =
+  | StopOutcome
+  | { readonly _tag: "Restarted"; readonly ready: Ready; readonly sentence: string }
+
+export const restarted = (spec: ServiceSpec, ready: Ready, old: string | undefined): RestartOutcome =>
+  ready.instanceID === old
+    ? outcome("StillRunning", `${titleOf(spec)} (PID ${ready.pid}) is still running.`, ready.pid)
+    : { _tag: "Restarted", ready, sentence: `${titleOf(spec)} v${ready.version} is ready.` }
 
 const pollEvery = Schedule.spaced("50 millis")
 
@@ -49,14 +60,17 @@ export const waitUntilGone = (
     Effect.timeoutOrElse({ duration: withinMs, orElse: () => Effect.succeed(false) })
   )
 
-const names = (found: Found, instanceID: string): boolean => {
+const names = (found: Found, instanceID: string): boolean => instanceIn(found) === instanceID
+
+/** The instance that lives, as far as anybody can tell. */
+export const instanceIn = (found: Found): string | undefined => {
   switch (found._tag) {
     case "Missing":
-      return found.holder?.instanceID === instanceID
+      return found.holder?.instanceID
     case "Unreachable":
-      return found.registration.instanceID === instanceID && found.owner !== "dead"
+      return found.owner === "dead" ? undefined : found.registration.instanceID
     case "Reachable":
-      return found.session.registration.instanceID === instanceID
+      return found.session.registration.instanceID
   }
 }
 
@@ -114,7 +128,18 @@ export const stop = (
         pid
       )
     }
-    const asked = found._tag === "Reachable"
+    const asked = found._tag === "Reachable" && found.health.status.type !== "stopping"
+    return yield* signalled(title, paths, note, asked)
+  })
+
+/** Ends a process that is provably that owner; verified anew before each signal. */
+const signalled = (
+  title: string,
+  paths: ServicePaths,
+  note: OwnerNote.OwnerNote,
+  asked: boolean
+): Effect.Effect<StopOutcome> =>
+  Effect.gen(function* () {
     for (const name of ["SIGTERM", "SIGKILL"] as const) {
       const sent = yield* Effect.sync(() => identity.signal(note, name))
       if (!sent && identity.state(note) !== "dead") {
@@ -122,8 +147,7 @@ export const stop = (
       }
       if (yield* waitEnded(paths, note, signalPatienceMs)) {
         // who was never asked, and went when it was told to, did respond
-        const unresponsive =
-          name === "SIGKILL" || (asked && identity.state(note) === "dead" && found.health.status.type !== "stopping")
+        const unresponsive = name === "SIGKILL" || (asked && identity.state(note) === "dead")
         return outcome(
           "Stopped",
           unresponsive ? `${title} did not respond and was stopped.` : `${title} stopped.`,
@@ -132,6 +156,33 @@ export const stop = (
       }
     }
     return outcome("StillRunning", `${title} (PID ${note.pid}) is still running.`, note.pid)
+  })
+
+/**
+ * Ends exactly the instance that was found, for a launch of another version: asked, then by signals, which only an owner
+ * gets that agreed to stop and outlived its own deadline, or that nobody can ask. `false` when it did not agree: it went,
+ * or is busy, or another owns by now.
+ */
+export const replace = (
+  spec: ServiceSpec,
+  paths: ServicePaths,
+  discovery: Discovery["Service"],
+  found: Exclude<Found, { readonly _tag: "Missing" }>,
+  targetVersion: string,
+  publish: (found: Found) => Effect.Effect<void>
+): Effect.Effect<boolean, CredentialRejected | DirectoryUnusable> =>
+  Effect.gen(function* () {
+    const session = found._tag === "Reachable" ? found.session : found.foreign?.session
+    if (session !== undefined) {
+      const deadline = yield* askToStop(session, targetVersion)
+      if (deadline === undefined && found._tag === "Reachable") return false
+      const { instanceID } = session.registration
+      if (deadline !== undefined && (yield* waitUntilGone(discovery, instanceID, deadline + 2000, publish))) return true
+    }
+    const { note } = found
+    if (note === undefined || !sameOwner(paths, note)) return session !== undefined
+    yield* signalled(titleOf(spec), paths, note, session !== undefined)
+    return true
   })
 
 /** Somebody is registered whose process cannot be proved dead. */

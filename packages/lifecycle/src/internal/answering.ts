@@ -10,6 +10,11 @@ export interface Answering {
   readonly upgraded: (socket: Duplex) => void
   /** Ends what never ends by itself: it would take the whole deadline from the others. */
   readonly endEndless: () => void
+  /**
+   * Cuts the connections of requests that have no whole answer yet: who asked knows that it may have been done. An
+   * interrupted handler would answer an empty 503 in the application's name.
+   */
+  readonly cutOff: () => void
   /** Cuts connections that left HTTP, which the server does not know any more. */
   readonly cut: () => void
   /** Resolves when nothing is being answered. */
@@ -28,6 +33,7 @@ const endStream = (response: Http.ServerResponse): void => {
 
 export const make = (): Answering => {
   const open = new Set<object>()
+  const responses = new Set<Http.ServerResponse>()
   const endless = new Map<object, () => void>()
   const sockets = new Set<Duplex>()
   const waiting = new Set<() => void>()
@@ -41,8 +47,12 @@ export const make = (): Answering => {
   return {
     begin: (response) => {
       open.add(response)
+      responses.add(response)
       onEventStream(response, () => endless.set(response, () => endStream(response)))
-      response.on("close", () => close(response))
+      response.on("close", () => {
+        responses.delete(response)
+        close(response)
+      })
     },
     upgraded: (socket) => {
       open.add(socket)
@@ -55,6 +65,9 @@ export const make = (): Answering => {
     },
     endEndless: () => {
       for (const end of endless.values()) end()
+    },
+    cutOff: () => {
+      for (const response of responses) if (!response.writableEnded) response.socket?.destroy()
     },
     cut: () => {
       for (const socket of sockets) socket.destroy()

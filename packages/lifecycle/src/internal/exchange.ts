@@ -23,8 +23,8 @@ export type Exchange =
   | { readonly _tag: "Refused" }
   /** Whoever listens did not answer in time. */
   | { readonly _tag: "Silent" }
-  /** Whoever listens said nothing sensible. */
-  | { readonly _tag: "Lost"; readonly why: string }
+  /** Whoever listens said nothing sensible; `answered` when it did say something, to the end or as no HTTP. */
+  | { readonly _tag: "Lost"; readonly why: string; readonly answered?: true }
 
 /**
  * What is asked of whom. An address is no name: nothing is looked up.
@@ -96,7 +96,9 @@ const outcomeOf = ({ code }: NodeJS.ErrnoException): Exchange => {
     case "EAGAIN": // a socket with a full queue: who listens is busy
       return { _tag: "Silent" }
     default:
-      return { _tag: "Lost", why: code ?? "no HTTP" }
+      return code?.startsWith("HPE_") === true
+        ? { _tag: "Lost", why: code, answered: true }
+        : { _tag: "Lost", why: code ?? "no HTTP" }
   }
 }
 
@@ -114,7 +116,7 @@ const collect = (response: Http.IncomingMessage, settle: (outcome: Exchange) => 
       const body: unknown = JSON.parse(Buffer.concat(chunks).toString("utf8"))
       settle({ _tag: "Answer", status: response.statusCode ?? 0, body })
     } catch {
-      settle({ _tag: "Lost", why: "its answer is not JSON" })
+      settle({ _tag: "Lost", why: "its answer is not JSON", answered: true })
     }
   })
 }

@@ -38,6 +38,9 @@ export type Attached =
 /**
  * Why no session came about, in words for a log; `silent` when there was no answer in time.
  *
+ * **Details** `foreign`: somebody answered, and not in the words of this program. Where the owner is known to live it is
+ * of another version; elsewhere it may be anybody. With its session, where both sides proved themselves all the same.
+ *
  * @category models
  * @since 0.1.0
  */
@@ -45,6 +48,7 @@ export interface Unreachable {
   readonly _tag: "Unreachable"
   readonly why: string
   readonly silent: boolean
+  readonly foreign?: { readonly session: Session | undefined }
 }
 
 /**
@@ -57,6 +61,20 @@ export const healthTimeoutMs = 2000
 
 const unreachable = (why: string, silent = false): Unreachable => ({ _tag: "Unreachable", why, silent })
 
+const foreign = (why: string, session?: Session): Unreachable => ({ ...unreachable(why), foreign: { session } })
+
+/** Refusals that say something of the one who asks or of the moment, in today's words. */
+const inOurWords: ReadonlyArray<unknown> = [
+  "unauthenticated",
+  "other_instance",
+  "foreign_host",
+  "browser_origin",
+  "too_large"
+]
+
+const isForeign = (answer: Extract<Exchange, { readonly _tag: "Answer" }>): boolean =>
+  answer.status < 500 && answer.status !== 429 && !inOurWords.includes(field(answer.body, "code"))
+
 const explain = (outcome: Exchange): Unreachable => {
   switch (outcome._tag) {
     case "Refused":
@@ -64,9 +82,9 @@ const explain = (outcome: Exchange): Unreachable => {
     case "Silent":
       return unreachable("it does not answer", true)
     case "Lost":
-      return unreachable(outcome.why)
+      return outcome.answered === true ? foreign(outcome.why) : unreachable(outcome.why)
     case "Answer":
-      return unreachable(`it answered ${outcome.status}`)
+      return (isForeign(outcome) ? foreign : unreachable)(`it answered ${outcome.status}`)
   }
 }
 
@@ -76,15 +94,21 @@ const field = (body: unknown, name: string): unknown =>
 /**
  * Two rounds; nothing but nonces and proofs is said before both sides are proved. Never rejects.
  *
- * **Details** `directory` is the service's state directory: a Unix socket is dialled only in there.
+ * **Details** `directory` is the service's state directory: a Unix socket is dialled only in there. Without a secret
+ * nobody can be proved; only whether it knows this handshake is found out. What is said and answered here never changes
+ * but by fields that are added: it is what two versions tell each other by.
  *
  * @category constructors
  * @since 0.1.0
  */
 export const attach = async (
   registration: Registration,
-  secret: Credential.Secret,
-  options: { readonly directory?: string; readonly timeoutMs?: number; readonly signal?: AbortSignal } = {}
+  secret: Credential.Secret | undefined,
+  options: {
+    readonly directory?: string
+    readonly timeoutMs?: number
+    readonly signal?: AbortSignal | undefined
+  } = {}
 ): Promise<Attached> => {
   const { instanceID, url } = registration
   const address = addressIn(options.directory, url)
@@ -101,8 +125,8 @@ export const attach = async (
   if (first._tag !== "Answer" || first.status !== 200) return explain(first)
   const serverNonce = field(first.body, "serverNonce")
   const theirs = field(first.body, "proof")
-  if (!Credential.isNonce(serverNonce) || typeof theirs !== "string")
-    return unreachable("another program listens there")
+  if (!Credential.isNonce(serverNonce) || typeof theirs !== "string") return foreign("another program listens there")
+  if (secret === undefined) return unreachable("its secret is missing")
   const challenge = { instanceID, endpoint, clientNonce, serverNonce }
   if (!Credential.same(theirs, Credential.prove(secret, "server", challenge))) {
     return unreachable("another program listens there")
@@ -111,8 +135,9 @@ export const attach = async (
   if (second._tag !== "Answer" || second.status !== 200) return explain(second)
   const token = field(second.body, "token")
   const health = healthOf(field(second.body, "health"))
-  if (typeof token !== "string" || health === undefined) return unreachable("it speaks another protocol")
-  return { _tag: "Attached", session: { registration, address, token }, health }
+  if (typeof token !== "string") return foreign("it speaks another protocol")
+  const session: Session = { registration, address, token }
+  return health === undefined ? foreign("it speaks another protocol", session) : { _tag: "Attached", session, health }
 }
 
 /**
@@ -147,7 +172,8 @@ export const health = async (
   if (answer._tag === "Answer" && answer.status === 401) return { _tag: "Expired" }
   if (answer._tag !== "Answer" || answer.status !== 200) return explain(answer)
   const found = healthOf(answer.body)
-  return found !== undefined && found.instanceID === session.registration.instanceID
+  if (found === undefined) return foreign("it speaks another protocol")
+  return found.instanceID === session.registration.instanceID
     ? { _tag: "Attached", session, health: found }
     : unreachable("it is another instance")
 }

@@ -4,12 +4,12 @@
  * Whatever a service prints goes to the file its client opened, so the file is emptied in place after it was copied: a
  * renamed one would keep the output. Lines of our own follow the path.
  */
+import { olderLogOf } from "@holdfast/lock/ServicePaths"
+
 const fs = process.getBuiltinModule("node:fs")
 
 /** DESIGN §7: 5 MB, and one older file of that size. */
 export const limitBytes = 5_000_000
-
-export const olderOf = (path: string): string => `${path}.1`
 
 export interface LogFile {
   /** One entry, stamped; it may have several lines. Never throws: a log that cannot be written stops nothing. */
@@ -35,7 +35,7 @@ const seen = (path: string) => attempt(() => fs.statSync(path, { bigint: true })
 const rotate = (path: string, limit: number): void => {
   const stat = seen(path)
   if (stat === undefined || !stat.isFile() || stat.size <= BigInt(limit)) return
-  const older = olderOf(path)
+  const older = olderLogOf(path)
   attempt(() => fs.rmSync(older, { force: true }))
   if (attempt(() => (fs.copyFileSync(path, older), true)) === undefined) {
     attempt(() => fs.rmSync(older, { force: true }))

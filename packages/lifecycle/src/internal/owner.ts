@@ -95,7 +95,10 @@ const bindAndRegister = async (
       OwnerNote.write(paths.owner, note)
     },
     leave: async ({ remove }) => {
-      if (remove) record.removeOwn(owning, paths.registration, instanceID)
+      if (remove) {
+        record.removeOwn(owning, paths.registration, instanceID)
+        files.rewrite(paths.budget, "") // it ends as it should: the next start is no failed one's successor
+      }
       OwnerNote.removeOwn(paths.owner, instanceID)
       // who read the registration just before is still refused in words: a cut connection cannot say "it did not land"
       await new Promise((resolve) => setTimeout(resolve, lastWordsMs))

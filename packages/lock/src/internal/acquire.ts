@@ -21,7 +21,7 @@ const unsupported = (file: string, detail: string): Attempt => ({
 })
 
 /** The device a lock file is on, or will be. */
-const deviceOf = (file: string): string =>
+export const deviceOf = (file: string): string =>
   (OwnerNote.inodeOf(file) ?? OwnerNote.inodeOf(path.dirname(file)) ?? "").split(":")[0]!
 
 /** Devices on which a primitive has refused a second holder. */

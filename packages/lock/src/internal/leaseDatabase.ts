@@ -11,7 +11,7 @@ import { quietly } from "./runtime.ts"
 
 const fs = process.getBuiltinModule("node:fs")
 
-const schemaVersion = 1
+export const schemaVersion = 1
 
 /** How long an operation waits for another process's transaction; they take a few milliseconds. */
 const busyMs = 250
@@ -48,7 +48,7 @@ const codes: Readonly<Record<number, LeaseCode>> = {
 }
 const SQLITE_READONLY_DBMOVED = 8 | (4 << 8)
 
-const failureOf = (error: unknown): LeaseFailure => {
+export const failureOf = (error: unknown): LeaseFailure => {
   if (error instanceof LeaseFailure) return error
   const { code, errcode } = error as { readonly code?: string; readonly errcode?: number }
   if (errcode === SQLITE_READONLY_DBMOVED) return new LeaseFailure({ _tag: "Replaced" })
