@@ -20,7 +20,7 @@ export interface SpawnLock {
 export type Turn =
   | { readonly _tag: "Ours"; readonly lock: SpawnLock }
   /** Another client, or the contender it started, has it. `stuck`: nobody there is known to get on with it. */
-  | { readonly _tag: "Taken"; readonly stuck: boolean }
+  | { readonly _tag: "Taken"; readonly stuck: boolean; readonly budget: Budget.Budget }
 
 const readRecord = (paths: ServicePaths): Budget.Budget => {
   const reading = files.read(paths.budget)
@@ -42,9 +42,11 @@ export const take = async (paths: ServicePaths, anyway: boolean): Promise<Turn> 
     return { _tag: "Ours", lock: lockOf(paths, inheritable(outcome.lock), () => release(outcome.lock)) }
   }
   if (outcome._tag !== "Held" || anyway) return everybodys
-  const { starter } = readRecord(paths)
+  const budget = readRecord(paths)
+  const { starter } = budget
   return {
     _tag: "Taken",
+    budget,
     stuck: starter === undefined || identity.state(starter) !== "alive" || identity.isStopped(starter)
   }
 }
