@@ -3,7 +3,6 @@
  *
  * @since 0.1.0
  */
-import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
 import { InvalidKey, paths as pathsOf, type ServicePaths } from "@holdfast/lock/ServicePaths"
 import * as Context from "effect/Context"
@@ -24,11 +23,12 @@ import {
 } from "./ClientError.ts"
 import { Discovery } from "./Discovery.ts"
 import { connect, now, type Usable } from "./internal/connect.ts"
+import * as connections from "./internal/connections.ts"
 import { type Found, type Intent, type Memory, updateIn, whyNot } from "./internal/decide.ts"
 import { type Follow, follow, type FollowSource, shown, watch } from "./internal/follow.ts"
 import * as http from "./internal/http.ts"
 import { inProcess, type Runnable } from "./internal/inProcess.ts"
-import { instanceIn, restarted, type RestartOutcome, stop, type StopOutcome } from "./internal/stopping.ts"
+import { refusedFor, instanceIn, restarted, type RestartOutcome, stop, type StopOutcome } from "./internal/stopping.ts"
 import { missing, type ServiceState } from "./ServiceState.ts"
 import { Spawner } from "./Spawner.ts"
 import * as StatusText from "./StatusText.ts"
@@ -121,7 +121,7 @@ export class ServiceClient extends Context.Service<
         const paths = resolvePaths(spec)
         if (paths instanceof DirectoryUnusable) return Layer.succeed(ServiceClient, unusable(paths))
         return Layer.effect(ServiceClient, make(spec, paths, options?.access ?? "launch")).pipe(
-          Layer.provide([Discovery.layer(paths), Spawner.layer(spec, paths), NodeHttpClient.layerNodeHttp])
+          Layer.provide([Discovery.layer(paths), Spawner.layer(spec, paths), connections.layer])
         )
       })
     )
@@ -176,6 +176,7 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
   const discovery = yield* Discovery
   const spawner = yield* Spawner
   const base = yield* HttpClient.HttpClient
+  const heed = yield* connections.displaced
   const current = yield* SubscriptionRef.make(missing)
   let diagnostic = ""
   let seen: Found | undefined
@@ -185,6 +186,7 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
     const at = yield* now
     yield* SubscriptionRef.update(current, (before) => {
       const state = next(before)
+      heed(state)
       update = updateIn(state, at) ?? update
       return JSON.stringify(before) === JSON.stringify(state) ? before : state // the same object until it changes
     })
@@ -274,7 +276,10 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
     follow: (source) =>
       follow(
         source,
-        Effect.map(discovery.session, (session) => session?.registration.instanceID ?? "")
+        // only there an owner may be followed by another while it is frozen
+        Effect.andThen(spec.policy === "fenced" ? RcRef.get(watching) : Effect.void, discovery.session).pipe(
+          Effect.map((session) => session?.registration.instanceID ?? "")
+        )
       ),
     stop: () => stopNow(publish),
     restart: Effect.fn("ServiceClient.restart")(function* () {
@@ -289,11 +294,6 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
       return restarted(spec, readyOf(yield* anyVersion(intend("launch", { asked: true }))), old)
     })
   })
-})
-
-const refusedFor = ({ action, message }: Diagnosed): StopOutcome => ({
-  _tag: "Refused",
-  sentence: `${message} ${action}`
 })
 
 const isDiagnosed = (error: Diagnosed | ServiceFailed): error is Diagnosed => error._tag !== "ServiceFailed"

@@ -37,7 +37,7 @@ export interface Call {
  * **Details**
  *
  * - `current` and `subscribe` fit React's `useSyncExternalStore` and Solid's `from`: the value is the same object until
- *   it changes. Following begins with the first `subscribe`, `status`, `launch`, `reconnect` or `ensure`.
+ *   it changes. Following begins with the first `subscribe`, `status`, `events`, `launch`, `reconnect` or `ensure`.
  * - `subscribe` calls the listener with each new state, and not with the present one. What a listener throws is thrown
  *   by itself, as with an `EventTarget`: the others are told all the same.
  * - `fetch` takes a path; it waits while the service starts and moves to a new owner by itself. A request that may have
@@ -185,7 +185,7 @@ const make = (running: Running): PromiseServiceClient => {
       const executed = Effect.flatMap(ServiceClient, (service) => service.http.execute(request))
       return responseOf(await run(repeat === true ? idempotent(executed) : executed, signal), signal)
     },
-    events: (path, options) => iterateOver((service) => serverEvents(service.http, path), options),
+    events: (path, options) => followed(() => iterateOver((service) => serverEvents(service.http, path), options)),
     dispose: async () => {
       listeners.clear()
       disposed.abort(new DOMException("The service client was disposed.", "AbortError"))

@@ -3,6 +3,7 @@ import type { ServiceStatus } from "@holdfast/lifecycle/ServiceStatus"
 import type { ServicePaths } from "@holdfast/lock/ServicePaths"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Discovery } from "../Discovery.ts"
 import { make as makeHearing } from "./hearing.ts"
@@ -85,7 +86,7 @@ export interface FollowSource<S, A, E1, E2, R> {
 /** Subscribes, then takes the snapshot, so that nothing falls between them; again on each instance, for ever. */
 export const follow = <S, A, E1, E2, R>(
   source: FollowSource<S, A, E1, E2, R>,
-  instanceID: Effect.Effect<string>
+  instanceID: Effect.Effect<string, never, Scope.Scope>
 ): Stream.Stream<Follow<S, A>, Exclude<E1 | E2, Outlived>, R> => {
   const once = Stream.unwrap(
     Effect.gen(function* () {

@@ -192,5 +192,17 @@ const mayLive = (found: Found): boolean => found._tag === "Unreachable" && found
 const sameOwner = (paths: ServicePaths, note: OwnerNote.OwnerNote): boolean =>
   OwnerNote.living(paths.owner, paths.lock)?.instanceID === note.instanceID
 
+/** A diagnosed cause as what became of a stop. */
+export const refusedFor = ({
+  action,
+  message
+}: {
+  readonly message: string
+  readonly action: string
+}): StopOutcome => ({
+  _tag: "Refused",
+  sentence: `${message} ${action}`
+})
+
 const outcome = (_tag: StopOutcome["_tag"], sentence: string, pid?: number): StopOutcome =>
   pid === undefined ? { _tag, sentence } : { _tag, sentence, pid }
