@@ -27,15 +27,21 @@ await build({
   platform: "node",
   external: ["koffi", "bun:ffi"],
   logLevel: "silent",
-  output: { dir: bundle, format: "esm", minify: true, entryFileNames: "[name].js" },
-  plugins: [{ name: "entry", transform: (code) => code.replace('new URL("./daemon.ts"', 'new URL("./daemon.js"') }]
+  output: {
+    dir: bundle,
+    format: "esm",
+    minify: true,
+    entryFileNames: "[name].mjs",
+    chunkFileNames: "[name]-[hash].mjs"
+  },
+  plugins: [{ name: "entry", transform: (code) => code.replace('new URL("./daemon.ts"', 'new URL("./daemon.mjs"') }]
 })
 // the one native package that stays outside of a bundle
 fs.symlinkSync(file("../packages/lock/node_modules"), path.join(bundle, "node_modules"))
 
 const state = path.join(root, "state")
 const env = { PATH: process.env["PATH"] ?? "", HELLO_STATE_DIR: state, NODE_COMPILE_CACHE: path.join(root, "cache") }
-const program = (name: string) => path.join(bundle, `${name}.js`)
+const program = (name: string) => path.join(bundle, `${name}.mjs`)
 const ownerPid = (): number => {
   try {
     return (JSON.parse(fs.readFileSync(path.join(state, "service.owner.json"), "utf8")) as { pid: number }).pid

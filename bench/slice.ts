@@ -22,8 +22,14 @@ await build({
   platform: "node",
   external: ["koffi", "bun:ffi"],
   logLevel: "silent",
-  output: { dir: bundle, format: "esm", minify: true, entryFileNames: "[name].js" },
-  plugins: [{ name: "entry", transform: (code) => code.replace('new URL("./daemon.ts"', 'new URL("./daemon.js"') }]
+  output: {
+    dir: bundle,
+    format: "esm",
+    minify: true,
+    entryFileNames: "[name].mjs",
+    chunkFileNames: "[name]-[hash].mjs"
+  },
+  plugins: [{ name: "entry", transform: (code) => code.replace('new URL("./daemon.ts"', 'new URL("./daemon.mjs"') }]
 })
 // the one native package that stays outside of a bundle
 fs.symlinkSync(file("../packages/lock/node_modules"), path.join(bundle, "node_modules"))
@@ -32,7 +38,7 @@ const state = path.join(root, "state")
 fs.mkdirSync(state, { mode: 0o700 })
 const environment = { HELLO_STATE_DIR: state, NODE_COMPILE_CACHE: path.join(root, "cache") }
 const cli = (...args: ReadonlyArray<string>) =>
-  spawnSync(process.execPath, [path.join(bundle, "cli.js"), "service", ...args], {
+  spawnSync(process.execPath, [path.join(bundle, "cli.mjs"), "service", ...args], {
     env: { PATH: process.env["PATH"], ...environment },
     encoding: "utf8"
   })
@@ -52,17 +58,17 @@ const floor: ReadonlyArray<Candidate> = [
 ]
 const cold: Candidate = {
   name: "cold client until answered",
-  args: () => (stop(), [path.join(bundle, "client.js")]),
+  args: () => (stop(), [path.join(bundle, "client.mjs")]),
   environment
 }
 const warm: Candidate = {
   name: "client of a running service",
-  args: () => [path.join(bundle, "client.js")],
+  args: () => [path.join(bundle, "client.mjs")],
   environment
 }
 const loser = (name: string, prepare: () => void): Candidate => ({
   name,
-  args: () => (prepare(), [path.join(bundle, "daemon.js")]),
+  args: () => (prepare(), [path.join(bundle, "daemon.mjs")]),
   environment
 })
 

@@ -26,7 +26,7 @@ export const withoutEffect: ReadonlyArray<string> = Object.entries({
   "packages/lifecycle/src":
     "ServiceSpec daemon StartupOutcome LegacyRegistration Credential LifecycleShell ServingProbe",
   "packages/lifecycle/src/internal":
-    "lifecycle secret address handshake exchange session registration reply reserved eventStreams listen connections socketFile answering serviceRoutes stopWatchdog logFile owner own startupPipe uses duration devVersion",
+    "lifecycle secret address handshake exchange session registration reply reserved eventStreams listen connections socketFile answering serviceRoutes stopWatchdog logFile owner own startupPipe uses duration compileCache devVersion",
   "packages/client/src/internal":
     "look contender decide logEnd budget spawnLock spawning directoryWatch begun discovering statusCode",
   "packages/client/src": "quick"

@@ -22,13 +22,13 @@ import {
   type VersionMismatch
 } from "./ClientError.ts"
 import { Discovery } from "./Discovery.ts"
-import { connect, now, type Usable } from "./internal/connect.ts"
+import { connect, type Usable } from "./internal/connect.ts"
 import * as connections from "./internal/connections.ts"
-import { type Found, type Intent, type Memory, updateIn, whyNot } from "./internal/decide.ts"
+import { type Found, type Intent, whyNot } from "./internal/decide.ts"
 import { type Follow, follow, type FollowSource, shown, watch } from "./internal/follow.ts"
 import * as http from "./internal/http.ts"
 import { inProcess, type Runnable } from "./internal/inProcess.ts"
-import { refusedFor, instanceIn, restarted, type RestartOutcome, stop, type StopOutcome } from "./internal/stopping.ts"
+import * as stopping from "./internal/stopping.ts"
 import { missing, type ServiceState } from "./ServiceState.ts"
 import { Spawner } from "./Spawner.ts"
 import * as StatusText from "./StatusText.ts"
@@ -110,8 +110,8 @@ export class ServiceClient extends Context.Service<
     readonly follow: <S, A, E1, E2, R>(
       source: FollowSource<S, A, E1, E2, R>
     ) => Stream.Stream<Follow<S, A>, Exclude<E1 | E2, TransportLost | HttpClientError | ServiceFailed>, R>
-    readonly stop: () => Effect.Effect<StopOutcome>
-    readonly restart: () => Effect.Effect<RestartOutcome, ServiceFailed | Diagnosed>
+    readonly stop: () => Effect.Effect<stopping.StopOutcome>
+    readonly restart: () => Effect.Effect<stopping.RestartOutcome, ServiceFailed | Diagnosed>
   }
 >()("@holdfast/client/ServiceClient") {
   /** Does nothing until it is asked to. */
@@ -160,8 +160,8 @@ const unusable = (error: DirectoryUnusable): ServiceClient["Service"] => {
       { known: Effect.undefined, found }
     ),
     follow: (source) => follow(source, Effect.succeed("")),
-    stop: () => Effect.succeed(refusedFor(error)),
-    restart: () => Effect.succeed(refusedFor(error))
+    stop: () => Effect.succeed(stopping.refusedFor(error)),
+    restart: () => Effect.succeed(stopping.refusedFor(error))
   })
 }
 
@@ -181,19 +181,15 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
   let diagnostic = ""
   let seen: Found | undefined
 
-  let update: Memory["update"]
-  const set = Effect.fnUntraced(function* (next: (before: ServiceState) => ServiceState) {
-    const at = yield* now
-    yield* SubscriptionRef.update(current, (before) => {
+  const set = (next: (before: ServiceState) => ServiceState) =>
+    SubscriptionRef.update(current, (before) => {
       const state = next(before)
       heed(state)
-      update = updateIn(state, at) ?? update
       return JSON.stringify(before) === JSON.stringify(state) ? before : state // the same object until it changes
     })
-  })
   const publish = (found: Found) => set((before) => shown((seen = found), undefined, 0, before))
   const note = (text: string) => Effect.sync(() => void (diagnostic = text))
-  const around = { spec, paths, discovery, spawner, publish, updating: () => update, note }
+  const around = { spec, paths, discovery, spawner, publish, note }
   const watching = yield* RcRef.make({ acquire: Effect.forkScoped(watch(discovery, paths, set)) })
 
   const intend = (mode: Intent["mode"], more?: Partial<Intent>): Intent => ({
@@ -257,7 +253,7 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
           )
   }
   const stopNow = Effect.fn("ServiceClient.stop")((see: typeof publish) =>
-    stop(spec, paths, discovery, see).pipe(Effect.catch((error) => Effect.succeed(refusedFor(error))))
+    stopping.stop(spec, paths, discovery, see).pipe(Effect.catch((error) => Effect.succeed(stopping.refusedFor(error))))
   )
 
   return ServiceClient.of({
@@ -286,12 +282,12 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
       let old: string | undefined
       const see = (found: Found) =>
         Effect.andThen(
-          Effect.sync(() => (old ??= instanceIn(found))),
+          Effect.sync(() => (old ??= stopping.instanceIn(found))),
           publish(found)
         )
-      const stopped = yield* stopNow(see)
+      const stopped = yield* stopping.holding(paths, stopNow(see))
       if (stopped._tag !== "Stopped" && stopped._tag !== "NotRunning") return stopped
-      return restarted(spec, readyOf(yield* anyVersion(intend("launch", { asked: true }))), old)
+      return stopping.restarted(spec, readyOf(yield* anyVersion(intend("launch", { asked: true }))), old)
     })
   })
 })

@@ -70,7 +70,7 @@ export const line = (state: ServiceState, spec: ServiceSpec): StatusLine => {
         status.targetVersion === undefined ? "Waiting for background service…" : `Updating to v${status.targetVersion}…`
       )
     case "failed":
-      return say(status.message.trim() === "" ? `${titleOf(spec)} could not start.` : status.message, status.action)
+      return say(oneLine(status.message).trim() || `${titleOf(spec)} could not start.`, status.action)
     case "ready":
       return say(`${titleOf(spec)} v${version} is ready.`, undefined, true)
   }

@@ -13,7 +13,7 @@ import { stateOf } from "./internal/decide.ts"
 import { make as discovering } from "./internal/discovering.ts"
 import { look } from "./internal/look.ts"
 import { spawn } from "./internal/spawning.ts"
-import { aroundOf, codeOf, patienceMs, unanswered } from "./internal/statusCode.ts"
+import { codeOf, filesOf, patienceMs, unanswered } from "./internal/statusCode.ts"
 
 /**
  * Starts the service when nobody owns it, so that it boots while this program still loads its own modules. The first
@@ -100,7 +100,7 @@ export const answer = async (
   clearTimeout(timer)
   if (found !== "late" && found._tag === "Unusable") return false
   const state = found === "late" ? unanswered(seen) : stateOf(found)
-  process.exitCode = codeOf(state, aroundOf(paths))
+  process.exitCode = codeOf(state, filesOf(paths))
   // an owner that is still being waited for must not keep the program
   await new Promise<void>((resolve) => process.stdout.write(`${JSON.stringify(state)}\n`, () => resolve()))
   if (found === "late") process.exit()

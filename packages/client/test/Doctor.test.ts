@@ -93,6 +93,16 @@ describe("a doctor", () => {
       { ...dead, note: { _tag: "Garbage" }, registration: { _tag: "Garbage" } }
     ],
     ["of one that is starting", { ...ready, endpoint: { _tag: "Answered", health: healthOf({ type: "starting" }) } }],
+    [
+      "of one that has just started and is not registered yet",
+      {
+        ...ready,
+        now: running.startedAt + 100,
+        lease: { _tag: "Row", epoch: 1, holder: { ...claimed, heartbeatAt: running.startedAt } },
+        registration: { _tag: "Absent" },
+        endpoint: { _tag: "NotAsked", why: "nobody is registered" }
+      }
+    ],
     ["of one in another container that answers", { ...ready, holder: { _tag: "Unknown", note: running } }],
     [
       "on a shared disk, by the policy for it",
@@ -222,6 +232,12 @@ describe("a doctor", () => {
     assert.strictEqual(about({ ...ready, log: { _tag: "Seen", value } }, "log tail").verdict, "fine")
     const later = [...value, "t INFO  77aa starting hello", "t INFO  77aa stopped"]
     assert.strictEqual(about({ ...nobody, log: { _tag: "Seen", value: later } }, "log tail").verdict, "fine")
+  })
+
+  it("does not send a person who is in another container to restart what is not there", () => {
+    const endpoint = { _tag: "Unreachable", why: "nobody listens there", silent: false } as const
+    const found = about({ ...ready, holder: { _tag: "Unknown", note: running }, endpoint }, "endpoint")
+    assert.deepStrictEqual([found.verdict, found.action], ["unknown", undefined])
   })
 
   it("has a word for what an environment changes, and finds nothing wrong with it", () => {

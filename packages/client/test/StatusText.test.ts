@@ -68,7 +68,7 @@ describe("the words of DESIGN §9", () => {
   })
 
   it("a failure without words still says that there is one", () => {
-    const { text } = StatusText.line(of({ type: "failed", message: "\n ", action: "Run: index" }, "1.0.0"), spec)
+    const { text } = StatusText.line(of({ type: "failed", message: "\n\u0000", action: "Run: index" }, "1.0.0"), spec)
     assert.strictEqual(text, "Hello could not start.")
   })
 

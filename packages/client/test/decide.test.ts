@@ -15,8 +15,7 @@ import {
   ownerLives,
   remember,
   stateOf,
-  type Step,
-  updateIn
+  type Step
 } from "../src/internal/decide.ts"
 import { ServiceState } from "../src/ServiceState.ts"
 import { healthOf, held, missing, otherwise, reachable, registration, session, unreachable } from "./support.ts"
@@ -223,9 +222,8 @@ describe("what a client does next, when an owner that lives speaks another proto
   })
 })
 
-describe("what a client does next, when it knows more", () => {
-  const seen = (ago: number) => memory({ update: { version: "2.0.0", seenAt: now - ago } })
-  const [v1, v2] = [anyOf.launch, intent("launch", { accepts: (version) => version === "2.0.0" })]
+describe("what a client does next, when an owner may be its own contender", () => {
+  const v1 = anyOf.launch
   const other = reachable({ type: "ready" }, "2.0.0")
   it.each<Row>([
     [
@@ -244,30 +242,9 @@ describe("what a client does next, when it knows more", () => {
       other,
       0,
       "Use"
-    ],
-    [
-      "reconnect: the owner went for an update: the start is the launch's",
-      anyOf.reconnect,
-      seen(4999),
-      missing,
-      0,
-      "Wait"
-    ],
-    ["ensure: the owner went for an update: the start is the launch's", anyOf.ensure, seen(4999), missing, 0, "Wait"],
-    ["reconnect: and no successor came: start one", anyOf.reconnect, seen(5000), missing, 0, "Spawn"],
-    ["launch of another version: the start is the update's", v1, seen(0), missing, 0, "Wait"],
-    ["launch of that version: start it", v2, seen(0), missing, 0, "Spawn"],
-    ["the launch that asked for it: start it", v1, { ...seen(0), replaced: true }, missing, 0, "Spawn"]
+    ]
   ])("%s", (_, one, remembered, found, age, step) => {
     assert.strictEqual(decide(one, remembered, found, now, age), step)
-  })
-
-  it("an update is a stop that names its version", () => {
-    const updateOf = (status: Parameters<typeof reachable>[0]) => updateIn(stateOf(reachable(status)), now)
-    assert.deepStrictEqual(updateOf({ type: "stopping", targetVersion: "2.0.0" }), { version: "2.0.0", seenAt: now })
-    assert.isUndefined(updateOf({ type: "stopping" }))
-    assert.isUndefined(updateOf({ type: "ready" }))
-    assert.isUndefined(updateIn(stateOf(missing), now))
   })
 })
 

@@ -1,13 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type Around, codeOf } from "../src/internal/statusCode.ts"
-import { sentenceOf } from "../src/internal/statusCommand.ts"
+import { codeOf } from "../src/internal/statusCode.ts"
+import { type Around, sentenceOf } from "../src/internal/statusCommand.ts"
 import { ServiceState } from "../src/ServiceState.ts"
 import { healthOf, note, registration, spec } from "./support.ts"
 
-const nobody: Around = { look: { _tag: "Missing", holder: undefined }, holder: { _tag: "Nobody" } }
+const nobody: Around = { look: { _tag: "Missing", holder: undefined }, holder: { _tag: "Nobody" }, changed: false }
 const registered = (owner: "alive" | "dead" | "unknown"): Around => ({
   look: { _tag: "Registered", registration, owner, note, secret: undefined },
-  holder: owner === "dead" ? { _tag: "Nobody" } : { _tag: owner === "alive" ? "Here" : "Unknown", note }
+  holder: owner === "dead" ? { _tag: "Nobody" } : { _tag: owner === "alive" ? "Here" : "Unknown", note },
+  changed: false
 })
 const answers = (status: Parameters<typeof healthOf>[0], version?: string): ServiceState => ({
   status,
@@ -25,6 +26,12 @@ describe("service status", () => {
       registered("alive"),
       0,
       "Hello v2.0.0 is ready (PID 7); this program is v1.0.0."
+    ],
+    [
+      answers({ type: "ready" }),
+      { ...registered("alive"), changed: true },
+      0,
+      "Hello v1.0.0 is ready (PID 7); its program was changed since."
     ],
     [answers({ type: "starting" }), registered("alive"), 5, "Starting Hello v1.0.0… (PID 7)"],
     [
@@ -48,7 +55,19 @@ describe("service status", () => {
     [missing, nobody, 3, "Hello is not running."],
     [silent, registered("dead"), 3, "Hello is not running. It ended without being stopped."],
     [silent, registered("alive"), 4, "Hello does not answer. If it stays so, run `hello service restart`."],
-    [silent, registered("unknown"), 4, "Hello does not answer. If it stays so, run `hello service restart`."],
+    [silent, registered("unknown"), 4, "Hello does not answer, and whether it runs (PID 7) cannot be told from here."],
+    [
+      silent,
+      { ...registered("unknown"), holder: { _tag: "Nobody" } },
+      4,
+      "Hello does not answer. If it stays so, run `hello service restart`."
+    ],
+    [
+      { ...silent, status: { type: "unreachable", protocol: "other" } },
+      registered("alive"),
+      4,
+      "Hello v1.0.0 runs (PID 7) and speaks another protocol than this program. Run `hello service restart` to replace it."
+    ],
     [
       silent,
       { ...registered("unknown"), holder: { _tag: "Elsewhere", host: "castle", note } },

@@ -152,10 +152,27 @@ const strangers: ReadonlyArray<[name: string, ms: number, behave: Parameters<typ
   ]
 ]
 
+/** Those that, where the owner is known to live, are taken for one of another version. */
+const inOtherWords = new Set([
+  "answers 200 with garbage",
+  "answers 200 with an empty object",
+  "answers 200 with null",
+  "answers 200 with a list",
+  "answers 204",
+  "answers 404",
+  "redirects elsewhere",
+  "hands out a token at once",
+  "smuggles separators in its nonce",
+  "speaks another protocol",
+  "floods with headers for ever",
+  "floods with bytes that are no HTTP",
+  "drips its headers, a byte at a time"
+])
+
 describe("a stranger on the service's port holds nobody up and learns nothing", () => {
   it.live.each(strangers)(
     "that %s",
-    ([, ms, behave]) =>
+    ([name, ms, behave]) =>
       Effect.gen(function* () {
         const secret = secretIn(yield* temporary)
         const other = yield* stranger(behave)
@@ -167,6 +184,8 @@ describe("a stranger on the service's port holds nobody up and learns nothing", 
         if (found._tag === "Unreachable") {
           assert.match(found.why, /^[^\n]{1,100}$/)
           assert.strictEqual(found.silent, took >= 1900, "silent is who did not answer in time")
+          assert.strictEqual(found.foreign !== undefined, inOtherWords.has(name), "who said something else, to its end")
+          assert.isUndefined(found.foreign?.session)
         }
         assert.isBelow(took, ms, "how long it held us up")
         assert.isBelow(process.memoryUsage().rss - memory, 300 * 2 ** 20)

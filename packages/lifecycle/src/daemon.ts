@@ -11,6 +11,7 @@ import { InvalidKey, paths as pathsOf, type ServicePaths } from "@holdfast/lock/
 import { step } from "@holdfast/lock/step"
 import * as StateDirectory from "@holdfast/lock/StateDirectory"
 import type { ApplicationModule } from "./ManagedService.ts"
+import { enable as cacheCompiled } from "./internal/compileCache.ts"
 import { type StartupPipe, startupPipe } from "./internal/startupPipe.ts"
 import type { ServiceSpec } from "./ServiceSpec.ts"
 import { type HandOver, parseHandOver, type StartupOutcome, variable } from "./StartupOutcome.ts"
@@ -57,6 +58,7 @@ export const runDaemon = async (spec: ServiceSpec, application: ApplicationModul
     return leave(codeOf(outcome._tag, handOver), saidOf(outcome), pipe)
   }
   step("after-lock")
+  cacheCompiled(paths)
   const { own } = await import("./internal/own.ts")
   const lock = outcome._tag === "Acquired" ? outcome.lock : undefined
   return own(lock, { spec: resolved, paths, pipe, foreground: handOver?.foreground === true, application, leave })

@@ -35,7 +35,8 @@ export interface ServiceKey {
 }
 
 /**
- * Absolute paths of everything a service keeps. `continuity` is what a graceful stop leaves to the next owner. `budget` is the spawn lock's own file: the budget is written under it.
+ * Absolute paths of everything a service keeps. `continuity` is what a graceful stop leaves to the next owner. `budget` is
+ * the spawn lock's own file: the budget is written under it. `cache` is a directory: the program's compiled code.
  *
  * @category models
  * @since 0.1.0
@@ -51,7 +52,8 @@ export type ServicePaths = Readonly<
     | "secret"
     | "continuity"
     | "log"
-    | "budget",
+    | "budget"
+    | "cache",
     string
   >
 >
@@ -187,7 +189,8 @@ const filesOf = ({ join }: Pick<typeof path, "join">, directory: string, base: s
     secret: file(".secret"),
     continuity: file(".continuity.json"),
     log: file(".log"),
-    budget: file(".spawn.lock")
+    budget: file(".spawn.lock"),
+    cache: file(".cache")
   }
 }
 
@@ -265,9 +268,9 @@ const temporary = /\.\d+\.[a-z0-9]+\.tmp$/
  * @since 0.1.0
  */
 export const isStateName = (paths: ServicePaths, name: string): boolean => {
-  const { budget, continuity, lease, log, owner, registration, secret, spawnLock } = paths
+  const { budget, cache, continuity, lease, log, owner, registration, secret, spawnLock } = paths
   const kept = [registration, owner, secret, continuity, lease, log, spawnLock, budget]
-  const beside = [`${continuity}.set-aside`, `${lease}-journal`, olderLogOf(log)]
+  const beside = [`${continuity}.set-aside`, `${lease}-journal`, olderLogOf(log), cache]
   const written = name.replace(temporary, "")
   return (
     [...kept, ...beside].some((file) => path.basename(file) === name) ||

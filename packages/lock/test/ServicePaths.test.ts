@@ -168,7 +168,8 @@ describe("the file names", () => {
       secret: "/s/service.secret",
       continuity: "/s/service.continuity.json",
       log: "/s/service.log",
-      budget: "/s/service.spawn.lock"
+      budget: "/s/service.spawn.lock",
+      cache: "/s/service.cache"
     })
   })
 

@@ -1,4 +1,5 @@
 /** The `service` commands as a person runs them, and what a directory looked like before and after. */
+import * as lease from "@holdfast/lock/lease"
 import type { Testkit } from "@holdfast/testkit/Testkit"
 import { Effect, type Scope } from "effect"
 import * as childProcess from "node:child_process"
@@ -13,7 +14,6 @@ export interface Ran {
   readonly code: number | null
   readonly stdout: string
   readonly stderr: string
-  readonly ms: number
 }
 
 export interface RunOptions {
@@ -42,18 +42,17 @@ export const commandOf = (
   env: { ...environmentOf(), FIXTURE_STATE_DIR: directory, ...env }
 })
 
-/** Without a terminal on any side; killed after 20 s. */
+/** Without a terminal on any side; killed after 25 s. */
 export const service = (directory: string, args: ReadonlyArray<string>, options?: RunOptions): Effect.Effect<Ran> =>
   Effect.promise(
     (signal) =>
       new Promise((resolve) => {
         const { command, env } = commandOf(directory, args, options)
-        const started = performance.now()
         const child = childProcess.execFile(
           command[0]!,
           command.slice(1),
-          { env, cwd: "/", signal, timeout: 20_000, killSignal: "SIGKILL" },
-          (_error, stdout, stderr) => resolve({ code: child.exitCode, stdout, stderr, ms: performance.now() - started })
+          { env, cwd: "/", signal, timeout: 25_000, killSignal: "SIGKILL" },
+          (_error, stdout, stderr) => resolve({ code: child.exitCode, stdout, stderr })
         )
         child.stdin!.end()
       })
@@ -116,43 +115,41 @@ export const keptLocked = (database: string): Effect.Effect<void, never, Scope.S
       })
   )
 
-/** Everything below a place: names, kinds, modes, owners, inodes, sizes, bytes and times. */
-export const snapshot = (place: string): ReadonlyArray<unknown> => {
+/** Everything below a place: for each path its kind, mode, owner, inode, size, time and bytes. */
+export const snapshot = (place: string): ReadonlyMap<string, string> => {
   const stat = fs.lstatSync(place, { bigint: true, throwIfNoEntry: false })
-  if (stat === undefined) return [place, "nothing"]
+  if (stat === undefined) return new Map([[place, "nothing"]])
   const { ino, mode, mtimeNs, size, uid } = stat
-  const own = [place, mode, uid, ino, size, mtimeNs]
-  if (stat.isFile()) return [...own, fs.readFileSync(place, "latin1")]
-  if (!stat.isDirectory()) return own
-  return [
-    ...own,
-    fs
-      .readdirSync(place)
-      .toSorted()
-      .map((name) => snapshot(path.join(place, name)))
-  ]
+  const bytes = stat.isFile() ? fs.readFileSync(place, "latin1") : ""
+  const below = stat.isDirectory() ? fs.readdirSync(place).toSorted() : []
+  return new Map([
+    [place, [mode, uid, ino, size, mtimeNs, bytes].join(" ")],
+    ...below.flatMap((name) => [...snapshot(path.join(place, name))])
+  ])
+}
+
+const heartbeatIn = (file: string): number => {
+  const sight = lease.inspect(file)
+  return sight._tag === "Row" && sight.holder !== null ? sight.holder.heartbeatAt : 0
 }
 
 /**
- * Runs `body` and answers whether the directory is as it was, and who runs. An owner renews its lease every 10 s, which
- * changes the directory too, so what differs is looked at once more.
+ * Runs `body`, and answers what it changed at the place and among the processes. That an owner renewed its lease
+ * meanwhile is its own doing: it changes that file and, by its journal, the directory's time.
  */
-export const unchangedBy = <A, E, R>(
-  kit: Testkit["Service"],
-  directory: string,
-  body: Effect.Effect<A, E, R>
-): Effect.Effect<{ readonly value: A; readonly unchanged: boolean }, E, R> =>
+export const changesBy = <A, E, R>(kit: Testkit["Service"], place: string, body: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
-    const look = () => [...snapshot(directory), ...kit.processes().map(({ pid }) => BigInt(pid))]
-    const isSame = (before: ReadonlyArray<unknown>) => print(before) === print(look())
-    let before = look()
-    let value = yield* body
-    if (!isSame(before)) {
-      before = look()
-      value = yield* body
+    const look = () => {
+      const processes = kit.processes().map(({ pid }) => pid)
+      return new Map([...snapshot(place), ["processes", processes.join(" ")]])
     }
-    return { value, unchanged: isSame(before) }
+    const [before, heartbeat] = [look(), heartbeatIn(kit.paths.lease)]
+    const value = yield* body
+    const after = look()
+    const renewed = heartbeat !== heartbeatIn(kit.paths.lease)
+    const own = renewed ? [kit.paths.lease, `${kit.paths.lease}-journal`, kit.paths.directory] : []
+    const changes = [...new Set([...before.keys(), ...after.keys()])].filter(
+      (name) => before.get(name) !== after.get(name) && !own.includes(name)
+    )
+    return { value, changes }
   })
-
-const print = (value: unknown): string =>
-  JSON.stringify(value, (_, found: unknown) => (typeof found === "bigint" ? String(found) : found))

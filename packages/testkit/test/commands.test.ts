@@ -1,8 +1,11 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, vi } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs"
 import { service } from "./commandLine.ts"
 import { withKit } from "./withKit.ts"
+
+// several processes one after the other, each of which a busy machine may need seconds for
+vi.setConfig({ testTimeout: 60_000 })
 
 describe.concurrent("start, stop and restart with --json", () => {
   it.live("print one line each, and their words while they wait on standard error", () =>

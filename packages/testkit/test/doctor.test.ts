@@ -1,4 +1,5 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, vi } from "@effect/vitest"
+import * as Doctor from "@holdfast/client/Doctor"
 import type { Testkit } from "@holdfast/testkit/Testkit"
 import { Effect, type Scope } from "effect"
 import * as fs from "node:fs"
@@ -6,7 +7,7 @@ import * as http from "node:http"
 import type * as net from "node:net"
 import * as path from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { keptLocked, type RunOptions, service, snapshot, unchangedBy } from "./commandLine.ts"
+import { keptLocked, type RunOptions, service, snapshot, changesBy } from "./commandLine.ts"
 import { asNobody, may } from "./elsewhere.ts"
 import { sessionOf } from "./session.ts"
 import { withKit } from "./withKit.ts"
@@ -179,16 +180,18 @@ const cases: ReadonlyArray<Case> = [
   }
 ]
 
-describe.concurrent("doctor changes nothing, takes less than five seconds, and finds", () => {
+// several processes one after the other, each of which a busy machine may need seconds for
+vi.setConfig({ testTimeout: 60_000 })
+
+describe.concurrent("doctor changes nothing, and finds", () => {
   for (const { action, first, prepare, saw, what } of cases) {
     it.live(`${what}: ${first === undefined ? "nothing to do" : `first the ${first}`}`, () =>
       withKit({}, (kit) =>
         Effect.gen(function* () {
           yield* prepare(kit)
           const before = snapshot(path.dirname(kit.paths.directory))
-          const { findings, ms } = yield* examine(kit.paths.directory)
+          const { findings } = yield* examine(kit.paths.directory)
           assert.deepStrictEqual(snapshot(path.dirname(kit.paths.directory)), before)
-          assert.isBelow(ms, 5000)
           assert.strictEqual(findings.map(({ check }) => check).join(), checks)
           const wrong = findings.find(({ verdict }) => verdict === "wrong")
           assert.strictEqual(wrong?.check, first, JSON.stringify(findings))
@@ -206,8 +209,8 @@ describe.concurrent("doctor", () => {
       Effect.gen(function* () {
         const ready = yield* kit.client.ensure()
         const { directory } = kit.paths
-        const { unchanged, value } = yield* unchangedBy(kit, directory, examine(directory))
-        assert.isTrue(unchanged)
+        const { changes, value } = yield* changesBy(kit, directory, examine(directory))
+        assert.deepStrictEqual(changes, [])
         assert.strictEqual(value.code, 0, value.stdout)
         const of = (check: string) => value.findings.find((finding) => finding.check === check)!.saw
         assert.match(of("holder"), new RegExp(`^PID ${ready.pid} since .*, instance ${ready.instanceID}$`))
@@ -225,7 +228,7 @@ describe.concurrent("doctor", () => {
   )
 
   it.live(
-    "says that the service is of another version, that its program was changed since, and that it does not answer",
+    "says that the service is of another version, that its program was changed since, and within five seconds that it does not answer",
     () =>
       withKit({}, (kit) =>
         Effect.gen(function* () {
@@ -241,13 +244,16 @@ describe.concurrent("doctor", () => {
           const older = version((yield* examine(directory)).findings)
           assert.match(older.saw, /^v1\.0\.0 runs, and its program .*daemon\.ts was changed since it started\.$/)
           assert.strictEqual(older.action, "Run `fixture service restart`.")
+          assert.match((yield* service(directory, ["status"])).stdout, /; its program was changed since\.\n$/)
           const owner = yield* kit.owner
           yield* owner.freeze
           const before = snapshot(directory)
-          const { findings, ms } = yield* examine(directory)
+          const { findings } = yield* examine(directory)
           assert.deepStrictEqual(snapshot(directory), before)
+          const started = performance.now()
+          yield* Doctor.gather(kit.spec)
+          assert.isBelow(performance.now() - started, 5000)
           yield* owner.thaw
-          assert.isBelow(ms, 5000)
           assert.match(findings.find(({ check }) => check === "endpoint")!.saw, /^It does not answer at /)
         })
       )
@@ -265,8 +271,8 @@ describe.concurrent("doctor", () => {
             Effect.map(examine(place, { before }), ({ findings }) =>
               findings.find(({ verdict }) => verdict === "wrong")
             )
-          const theirs = yield* unchangedBy(kit, directory, wrongIn(directory, asNobody))
-          assert.isTrue(theirs.unchanged)
+          const theirs = yield* changesBy(kit, directory, wrongIn(directory, asNobody))
+          assert.deepStrictEqual(theirs.changes, [])
           assert.match(theirs.value!.saw, /belongs to another user \(uid 0\)/)
           assert.strictEqual(theirs.value!.check, "permissions")
           const below = path.join(directory, "below", "it")

@@ -69,6 +69,23 @@ describe("cold clients at once", () => {
     )
   }
 
+  it.live(
+    "a failing boot seen by fifty clients is one boot, and one failure with its cause for all",
+    () =>
+      withKit({ bootFail: { message: "The index is broken.", action: "Repair it." } }, (kit) =>
+        Effect.gen(function* () {
+          countingIn(kit)
+          const said = yield* herd(kit, 50, "launch")
+          for (const { error, output } of said) assert.strictEqual(error?.message, "The index is broken.", output)
+          assert.lengthOf(boots(kit), 1)
+          assert.lengthOf(starts(kit), 1)
+        })
+      ),
+    120_000
+  )
+})
+
+describe.concurrent("the spawn lock", () => {
   const installed = runtimes.filter(({ path }) => path !== undefined)
   const lacking = runtimes.filter(({ path }) => path === undefined).map(({ name }) => name)
   it.live.skipIf(installed.length < 2)(
@@ -188,22 +205,7 @@ const frozenHolder = (kit: Kit) =>
     (child) => Effect.sync(() => child.kill("SIGKILL"))
   )
 
-describe("a service that cannot start", () => {
-  it.live(
-    "a failing boot seen by fifty clients is one boot, and one failure with its cause for all",
-    () =>
-      withKit({ bootFail: { message: "The index is broken.", action: "Repair it." } }, (kit) =>
-        Effect.gen(function* () {
-          countingIn(kit)
-          const said = yield* herd(kit, 50, "launch")
-          for (const { error, output } of said) assert.strictEqual(error?.message, "The index is broken.", output)
-          assert.lengthOf(boots(kit), 1)
-          assert.lengthOf(starts(kit), 1)
-        })
-      ),
-    120_000
-  )
-
+describe.concurrent("a service that cannot start", () => {
   it.live("one that ends at once is started a few times for fifty clients, and all are told why", () =>
     withKit({}, (kit) =>
       Effect.gen(function* () {
@@ -284,9 +286,7 @@ describe("a service that cannot start", () => {
       withKit({}, (kit) =>
         Effect.gen(function* () {
           fs.writeFileSync(kit.paths.budget, text, { mode: 0o600 })
-          const before = performance.now()
           yield* as(countingIn(kit), (client) => client.launch())
-          assert.isBelow(performance.now() - before, 4000)
           assert.lengthOf(starts(kit), 1)
         })
       )

@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, vi } from "@effect/vitest"
 import type { Testkit } from "@holdfast/testkit/Testkit"
 import { Effect } from "effect"
 import * as childProcess from "node:child_process"
@@ -28,6 +28,9 @@ const piped = (directory: string, args: ReadonlyArray<string>, pipe: string) => 
   const script = `"$@" | ${pipe}; echo "ended with \${PIPESTATUS[*]}"`
   return childProcess.spawn("bash", ["-c", script, "bash", ...command], { env, stdio: ["ignore", "pipe", "pipe"] })
 }
+
+// several processes one after the other, each of which a busy machine may need seconds for
+vi.setConfig({ testTimeout: 60_000 })
 
 describe.concurrent("logs", () => {
   it.live("without -f prints the last lines, and reaches back into the older part when the log was just emptied", () =>

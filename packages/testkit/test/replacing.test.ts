@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { createServiceClient } from "@holdfast/client/promise"
-import { Clock, Effect, Fiber } from "effect"
+import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
+import { Clock, Effect, Fiber, Schedule } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { asUser, clientSays, may } from "./elsewhere.ts"
@@ -92,6 +93,58 @@ describe.concurrent("two installed versions", { timeout: 90_000 }, () => {
         })
       )
   )
+})
+
+describe.concurrent("clients of the old version that call without end", { timeout: 90_000 }, () => {
+  for (const [what, end] of [
+    ["a launch of the next one", (spec: ServiceSpec) => as(spec, (client) => client.launch())],
+    [
+      "a restart by the next one",
+      (spec: ServiceSpec) =>
+        as(spec, (client) =>
+          Effect.map(client.restart(), (outcome) => (outcome._tag === "Restarted" ? outcome.ready : assert.fail()))
+        )
+    ]
+  ] as const) {
+    it.live(`do not bring it back during ${what}, and lose no call`, () =>
+      withKit({}, (kit) =>
+        Effect.gen(function* () {
+          const first = yield* as(versioned(kit, v1), (client) => client.launch())
+          let done = false
+          const answers = new Set<string>()
+          const calling = yield* Effect.forEach(
+            [1, 2, 3],
+            () =>
+              as(versioned(kit, v1), (client) =>
+                Effect.flatMap(client.http.get("/hello"), ({ text }) => text).pipe(
+                  Effect.tap((text) => Effect.sync(() => answers.add(text))),
+                  Effect.repeat({ schedule: Schedule.spaced("10 millis"), until: () => done })
+                )
+              ),
+            { concurrency: "unbounded" }
+          ).pipe(Effect.forkScoped)
+          yield* kit.eventually(
+            "they are served",
+            () => answers.size,
+            (size) => size > 0
+          )
+          const next = yield* end(versioned(kit, v2))
+          assert.strictEqual(next.version, v2)
+          yield* kit.eventually(
+            "they are served by the next one",
+            () => answers.has(`hello from ${next.pid}`),
+            (served) => served
+          )
+          done = true
+          yield* Fiber.join(calling)
+          assert.deepStrictEqual(reigns(kit), [
+            { version: v1, pid: first.pid },
+            { version: v2, pid: next.pid }
+          ])
+        })
+      )
+    )
+  }
 })
 
 describe.concurrent("an owner of another version that takes its time", { timeout: 90_000 }, () => {

@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, vi } from "@effect/vitest"
 import type { Testkit } from "@holdfast/testkit/Testkit"
 import { Effect } from "effect"
 import * as childProcess from "node:child_process"
@@ -48,6 +48,9 @@ const refuses = (kit: Testkit["Service"], code: number, said: RegExp, env: Reado
     assert.deepStrictEqual([ran.code, ran.stdout], [code, ""])
     assert.deepStrictEqual(snapshot(kit.paths.directory), before)
   })
+
+// several processes one after the other, each of which a busy machine may need seconds for
+vi.setConfig({ testTimeout: 60_000 })
 
 describe.concurrent("reset", () => {
   it.live("removes what a dead service left and nothing else: not its lock, no other service's, no link's target", () =>
@@ -156,6 +159,22 @@ describe.concurrent("reset", () => {
         fs.writeFileSync(kit.paths.lease, "damaged")
         assert.strictEqual((yield* service(kit.paths.directory, ["reset", "--yes"])).code, 0)
         assert.deepStrictEqual(namesIn(kit), ["service.lock"])
+      })
+    )
+  )
+
+  it.live("holds the service's lock while it removes, and lets it go at its end", () =>
+    withKit({}, (kit) =>
+      Effect.gen(function* () {
+        yield* killed(kit)
+        const { code } = yield* service(kit.paths.directory, ["reset", "--yes"], {
+          env: { NODE_OPTIONS: `--import=${new URL("./fixture/atUnlink.ts", import.meta.url).href}` }
+        })
+        assert.strictEqual(code, 0)
+        const held = fs.readFileSync(path.join(kit.paths.directory, "held"), "utf8").trimEnd().split("\n")
+        assert.isAbove(held.length, 4)
+        assert.deepStrictEqual([...new Set(held)], ["true"])
+        assert.strictEqual(childProcess.spawnSync("flock", ["-n", kit.paths.lock, "true"]).status, 0)
       })
     )
   )

@@ -19,7 +19,7 @@ import type { ContenderEvent, Spawner } from "../Spawner.ts"
 import { commandOf } from "./contender.ts"
 import { afterCrash, afterSpawn, decide, type Found, initial, type Intent, type Memory, remember } from "./decide.ts"
 import { type Heard, type Hearing, make as makeHearing } from "./hearing.ts"
-import { replace } from "./stopping.ts"
+import { holding, replace } from "./stopping.ts"
 
 /** DESIGN §6: the poll beneath what is heard. */
 const pollMs = 250
@@ -34,13 +34,11 @@ export interface Connecting {
   readonly spawner: Spawner["Service"]
   /** Told of everything that is found on the way. */
   readonly publish: (found: Found) => Effect.Effect<void>
-  /** The last update that this client saw begin, also in the events that it follows. */
-  readonly updating: () => Memory["update"]
   /** Told of each failure of a contender, in words; the last one explains a missed deadline. */
   readonly note: (diagnostic: string) => Effect.Effect<void>
 }
 
-export const now = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
+const now = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
 
 /** How long ago the boot of the found instance failed, by its own note; a clock that was set back since is long enough. */
 const failureAge = (found: Found): Effect.Effect<number> =>
@@ -104,7 +102,7 @@ export const connect = (
       if (found !== undefined) {
         yield* around.publish(found)
         const at = yield* now
-        memory = { ...remember(memory, found, at), update: around.updating() }
+        memory = remember(memory, found, at)
         // its registration may be seen before its own word is heard
         if (found._tag !== "Missing" && runs(found).pid === contender)
           memory = { ...memory, own: runs(found).instanceID }
@@ -125,7 +123,7 @@ export const connect = (
             // what it would start is not what it asks for either
             if (required === spec.version && isOutdated(spec)) return yield* outdated(spec, required, found as Running)
             const { paths, publish } = around
-            const replaced = yield* replace(spec, paths, discovery, found as Running, required, publish)
+            const replaced = yield* holding(paths, replace(spec, paths, discovery, found as Running, required, publish))
             if (!replaced) break // it went, or is another by now: look again after a pause
             memory = { ...memory, replaced }
             continue

@@ -88,8 +88,6 @@ export interface Memory {
   readonly contending: boolean
   /** The instance that our contender became: what is installed is of its version, and another start would be too. */
   readonly own: string | undefined
-  /** An owner was seen to stop for that version, by whatever of this client was looking. */
-  readonly update: { readonly version: string; readonly seenAt: number } | undefined
 }
 
 export const initial: Memory = {
@@ -102,8 +100,7 @@ export const initial: Memory = {
   crashes: 0,
   cause: "",
   contending: false,
-  own: undefined,
-  update: undefined
+  own: undefined
 }
 
 /** `SpawnAnyway`: without the spawn lock. */
@@ -115,9 +112,6 @@ export const silenceMs = 10_000
 /** A launch that first looks and finds a failure older than this replaces it once. */
 export const failureAgeMs = 10_000
 
-/** How long the start is left to whoever asked an owner to stop for another version; it may have ended meanwhile. */
-export const updateMs = 5000
-
 export const ownerLives = (found: Found): boolean =>
   found._tag === "Missing" ? found.holder !== undefined : found._tag === "Unreachable" && found.owner === "alive"
 
@@ -127,12 +121,6 @@ export const remember = (memory: Memory, found: Found, now: number): Memory => (
   silentSince: ownerLives(found) ? (memory.silentSince ?? now) : undefined,
   queue: found._tag === "Reachable" || ownerLives(found) ? undefined : memory.queue
 })
-
-/** The update that a state tells of. */
-export const updateIn = ({ status }: ServiceState, now: number): Memory["update"] =>
-  status.type === "stopping" && status.targetVersion !== undefined
-    ? { version: status.targetVersion, seenAt: now }
-    : undefined
 
 /** DESIGN §6: who holds the spawn lock this long, and stands still, is not waited for. One that gets on is, for longer. */
 export const queueMs = { stuck: 3000, moving: 10_000 }
@@ -187,7 +175,6 @@ export const decide = (intent: Intent, memory: Memory, found: Found, now: number
     return intent.mode !== "launch" || intent.accepts(version) ? "Wait" : another(intent, memory, instanceID)
   }
   if (found._tag !== "Reachable") {
-    if (isUpdating(intent, memory, now)) return "Wait"
     if (intent.mode === "launch" && memory.crashes >= crashLimit && !memory.contending) return "GiveUp"
     if (!intent.maySpawn || memory.contending || memory.spawns >= intent.maxSpawns) return "Wait"
     if (memory.silentSince !== undefined && now - memory.silentSince < silenceMs) return "Wait"
@@ -213,13 +200,6 @@ export const decide = (intent: Intent, memory: Memory, found: Found, now: number
 /** A launch replaces one instance of another version, and none that it started itself: the next would be the same. */
 const another = (intent: Intent, memory: Memory, instanceID: string): Step =>
   intent.maySpawn && !memory.replaced && memory.own !== instanceID ? "Replace" : "Mismatch"
-
-/** Whoever replaces starts the successor: a start of ours could bring back the version that was to go. */
-const isUpdating = (intent: Intent, { replaced, update }: Memory, now: number): boolean =>
-  update !== undefined &&
-  !replaced &&
-  now - update.seenAt < updateMs &&
-  !(intent.mode === "launch" && intent.accepts(update.version))
 
 /** Delay before spawn number `spawns + 1`: 250 ms × 2, capped at 5 s; jitter is the caller's. */
 export const backoffMs = (spawns: number): number => Math.min(250 * 2 ** Math.max(spawns - 1, 0), 5000)

@@ -5,33 +5,44 @@ import type { ServiceHealth } from "@holdfast/lifecycle/ServiceHealth"
 import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
 import { parseRegistration } from "@holdfast/lifecycle/StartupOutcome"
 import * as files from "@holdfast/lock/files"
-import * as fileSystem from "@holdfast/lock/fileSystem"
 import { primitiveAt } from "@holdfast/lock/gate"
 import * as identity from "@holdfast/lock/identity"
 import * as lease from "@holdfast/lock/lease"
 import * as OwnerNote from "@holdfast/lock/OwnerNote"
 import { type Problem, problem } from "@holdfast/lock/Problem"
-import { homeOfUser, type ServicePaths, stateDirVariable, validate } from "@holdfast/lock/ServicePaths"
-import * as StateDirectory from "@holdfast/lock/StateDirectory"
+import type { ServicePaths } from "@holdfast/lock/ServicePaths"
 import { logEnd } from "./logEnd.ts"
+import { directoryOf, environmentOf, fileSystemOf, programOf } from "./surroundings.ts"
 
-const fs = process.getBuiltinModule("node:fs")
-const path = process.getBuiltinModule("node:path")
-const url = process.getBuiltinModule("node:url")
-
-/** What is in a record's place. */
+/**
+ * What is in a record's place.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export type Seen<A> =
   | { readonly _tag: "Absent" }
   | { readonly _tag: "Seen"; readonly value: A }
   | { readonly _tag: "Garbage" }
   | { readonly _tag: "Unreadable"; readonly problem: Problem }
 
-/** `NotAsked`: there was nobody to ask, or no way to do so without giving anything away. */
+/**
+ * `NotAsked`: there was nobody to ask, or no way to do so without giving anything away.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export type Endpoint =
   | { readonly _tag: "NotAsked"; readonly why: string }
   | { readonly _tag: "Answered"; readonly health: ServiceHealth }
   | { readonly _tag: "Unreachable"; readonly why: string; readonly silent: boolean }
 
+/**
+ * All that a doctor judges by, as data.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export interface Facts {
   readonly spec: Pick<ServiceSpec, "app" | "title" | "version" | "policy">
   readonly paths: ServicePaths
@@ -55,6 +66,12 @@ export interface Facts {
   readonly log: Seen<ReadonlyArray<string>>
 }
 
+/**
+ * What is around this program, and may not be what a service gets.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export interface Environment {
   readonly home: string | undefined
   readonly recordedHome: string | undefined
@@ -63,14 +80,6 @@ export interface Environment {
   readonly profile: string
   /** Names of variables that are set here and that a service never gets. */
   readonly kept: ReadonlyArray<string>
-}
-
-const attempt = <A>(body: () => A): A | undefined => {
-  try {
-    return body()
-  } catch {
-    return undefined
-  }
 }
 
 const record = <A>(what: string, file: string, decode: (text: string) => A | undefined): Seen<A> => {
@@ -84,66 +93,6 @@ const record = <A>(what: string, file: string, decode: (text: string) => A | und
       const value = decode(reading.text)
       return value === undefined ? { _tag: "Garbage" } : { _tag: "Seen", value }
     }
-  }
-}
-
-/** Where the directory is missing, of the one it would be made in. */
-const directoryOf = (directory: string): Facts["directory"] => {
-  const refused = StateDirectory.inspect(directory)
-  const exists = fs.existsSync(directory)
-  const mode = attempt(() => fs.statSync(directory).mode & 0o7777)
-  const found = { exists, ...(mode === undefined ? {} : { mode }) }
-  if (refused !== undefined) return { ...found, problem: refused }
-  let at = directory
-  while (!fs.existsSync(at) && at !== path.dirname(at)) at = path.dirname(at)
-  try {
-    fs.accessSync(at, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK)
-    return found
-  } catch (error) {
-    const doing = exists ? "use the state directory" : "make the state directory in"
-    return { ...found, problem: problem(doing, at, error) }
-  }
-}
-
-const fileSystemOf = (directory: string): Facts["fileSystem"] => {
-  const known = fileSystem.of(directory)
-  const room = attempt(() => fs.statfsSync(directory))
-  return {
-    remote: known?.remote === true,
-    ...(known === undefined ? {} : { name: known.name }),
-    ...(room === undefined ? {} : { freeBytes: room.bavail * room.bsize })
-  }
-}
-
-/** The newest of the files that a start would run, as far as they are given by their whole path. */
-const programOf = (entry: ServiceSpec["entry"]): Facts["program"] => {
-  const named =
-    "command" in entry
-      ? [entry.command, ...entry.args].filter((one) => path.isAbsolute(one))
-      : entry.protocol === "file:"
-        ? [url.fileURLToPath(entry)]
-        : []
-  const seen = named.map((file) => ({ file, modifiedAt: attempt(() => fs.statSync(file).mtimeMs) }))
-  const missing = seen.find(({ modifiedAt }) => modifiedAt === undefined)
-  if (missing !== undefined) return { file: missing.file }
-  const [newest] = seen.toSorted((one, other) => other.modifiedAt! - one.modifiedAt!)
-  return newest === undefined ? undefined : { file: newest.file, modifiedAt: newest.modifiedAt! }
-}
-
-/** What a service never gets, though many programs heed it. */
-const withheld = /^(NODE_OPTIONS|BUN_OPTIONS|https?_proxy|all_proxy|no_proxy|NODE_EXTRA_CA_CERTS)$/i
-
-const environmentOf = (spec: ServiceSpec): Environment => {
-  const { app, channel, profile } = validate(spec)
-  const name = stateDirVariable(app)
-  const given = new Set(spec.environment ?? [])
-  return {
-    home: process.env["HOME"],
-    recordedHome: homeOfUser(),
-    stateDir: { name, value: spec.directory === undefined ? process.env[name] : undefined },
-    channel,
-    profile,
-    kept: Object.keys(process.env).filter((variable) => withheld.test(variable) && !given.has(variable))
   }
 }
 

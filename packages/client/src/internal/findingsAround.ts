@@ -1,5 +1,6 @@
 /** What is around a service: this program and the one on disk, the environment, and the log. */
 import type { Facts } from "./facts.ts"
+import { isNewer } from "./surroundings.ts"
 import { broken, fine, type Finding, wrong } from "./finding.ts"
 
 type About = (facts: Facts) => Omit<Finding, "check">
@@ -20,8 +21,8 @@ export const aboutVersion: About = (facts) => {
   if (running === undefined) return fine(ours)
   const restart = `Run \`${spec.app} service restart\`.`
   if (running !== spec.version) return wrong(`v${running} runs, and ${ours}.`, restart)
-  if (program?.modifiedAt !== undefined && holder._tag === "Here" && program.modifiedAt > holder.note.startedAt) {
-    return wrong(`v${running} runs, and its program ${program.file} was changed since it started.`, restart)
+  if (isNewer(program, holder)) {
+    return wrong(`v${running} runs, and its program ${program!.file} was changed since it started.`, restart)
   }
   return fine(`v${running} runs, as this program is`)
 }

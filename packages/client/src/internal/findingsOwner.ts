@@ -12,6 +12,10 @@ const isDeserted = (facts: Facts): boolean =>
   !answers(facts) &&
   (facts.registration._tag !== "Seen" || facts.registered === "dead")
 
+/** Its records are still on their way. */
+const isYoung = ({ holder, now }: Facts): boolean =>
+  holder._tag === "Here" && Math.abs(now - holder.note.startedAt) < 5000
+
 const restart = ({ spec }: Facts): string => `Run \`${spec.app} service restart\`.`
 const again = ({ spec }: Facts): string =>
   `Run this again in 10 s; if it stays so, run \`${spec.app} service restart\`.`
@@ -54,6 +58,7 @@ export const aboutRegistration: About = (facts) => {
     case "Absent":
     case "Garbage": {
       const saw = registration._tag === "Absent" ? "none" : "of no use"
+      if (isYoung(facts)) return fine(`${saw} yet; it has just started`)
       if (facts.holder._tag === "Here") return wrong(`${saw}, and its owner puts it back within 5 s`, again(facts))
       return fine(registration._tag === "Absent" ? saw : `${saw}; a start replaces it`)
     }
@@ -74,6 +79,8 @@ export const aboutEndpoint: About = (facts) => {
     }
     case "Unreachable": {
       const url = registration._tag === "Seen" ? registration.value.url : ""
+      // whoever holds it is not of this place, and neither is its port
+      if (facts.holder._tag === "Unknown") return unknown(`not reached at ${url} from here: ${endpoint.why}`)
       if (endpoint.silent) return wrong(`It does not answer at ${url}.`, again(facts))
       return wrong(`The service is not at ${url}: ${endpoint.why}.`, restart(facts))
     }

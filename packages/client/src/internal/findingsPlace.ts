@@ -14,7 +14,8 @@ export const aboutDirectory: About = ({ directory: { exists, problem }, paths })
 
 export const aboutPermissions: About = ({ directory: { exists, mode, problem } }) => {
   if (problem !== undefined) return access.has(problem.code) ? broken(problem) : unknown("not looked at")
-  return fine(exists ? `mode ${(mode ?? 0).toString(8)}, yours alone to write to` : "it can be made there")
+  if (!exists) return fine("it can be made there")
+  return fine(mode === undefined ? "yours to write to" : `mode ${mode.toString(8)}, yours alone to write to`)
 }
 
 const gigabytes = (bytes: number): string =>

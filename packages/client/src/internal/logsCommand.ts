@@ -1,7 +1,6 @@
 /** `service logs [-f] [-n]`: the end of the log, and with `-f` what is written from then on. */
 import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
 import * as ExitCode from "@holdfast/lock/ExitCode"
-import { inodeOf } from "@holdfast/lock/OwnerNote"
 import { problem } from "@holdfast/lock/Problem"
 import type { ServicePaths } from "@holdfast/lock/ServicePaths"
 import * as Command from "effect/cli/Command"
@@ -9,6 +8,7 @@ import * as Flag from "effect/cli/Flag"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
+import { bellOn } from "./bell.ts"
 import { checkFiles, CommandFailed } from "./commandFailed.ts"
 import { lastLines, openLog } from "./logEnd.ts"
 import { type LogReader, readOn } from "./logReader.ts"
@@ -94,51 +94,6 @@ const followed = (paths: ServicePaths, reader: LogReader): Effect.Effect<void, C
       } else if (!(yield* print(found))) return
     }
   }).pipe(Effect.scoped)
-
-interface Bell {
-  /** Once something in the directory has changed since the last time. */
-  readonly rung: Effect.Effect<void>
-  readonly close: () => void
-}
-
-/** The directory may come, go, and be another one by the same name. */
-const bellOn = (directory: string): Bell => {
-  let watching: { readonly inode: string; readonly close: () => void } | undefined
-  let ringing = false
-  let listener: (() => void) | undefined
-  const ring = () => {
-    ringing = true
-    listener?.()
-  }
-  const close = () => {
-    watching?.close()
-    watching = undefined
-  }
-  const arm = () => {
-    const inode = inodeOf(directory)
-    if (inode === watching?.inode) return
-    close()
-    if (inode === undefined) return
-    try {
-      const watcher = fs.watch(directory, ring)
-      watcher.on("error", close)
-      watching = { inode, close: () => watcher.close() }
-    } catch {
-      // none left on this machine: the poll goes on
-    }
-  }
-  const rung = Effect.callback<void>((resume) => {
-    arm()
-    listener = () => {
-      listener = undefined
-      ringing = false
-      resume(Effect.void)
-    }
-    if (ringing) listener()
-    return Effect.sync(() => (listener = undefined))
-  })
-  return { rung, close }
-}
 
 const quiet = () => undefined
 

@@ -71,8 +71,10 @@ export const remove = (paths: ServicePaths, names: ReadonlyArray<string>): Remov
   for (const name of names) {
     const file = path.join(paths.directory, name)
     try {
-      if (fs.lstatSync(file).isDirectory()) throw Object.assign(new Error("a directory"), { code: "EISDIR" })
-      fs.unlinkSync(file)
+      const isDirectory = fs.lstatSync(file).isDirectory()
+      if (isDirectory && file === paths.cache) fs.rmSync(file, { recursive: true })
+      else if (isDirectory) throw Object.assign(new Error("a directory"), { code: "EISDIR" })
+      else fs.unlinkSync(file)
       removed.push(name)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") left.push(problem("remove", file, error))

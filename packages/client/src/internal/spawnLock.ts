@@ -34,19 +34,30 @@ const lockOf = (paths: ServicePaths, descriptor: number | undefined, letGo: () =
   release: letGo
 })
 
-/** One attempt, not waiting for anybody. Where no lock can be had, or `anyway`, it is everybody's turn. */
-export const take = async (paths: ServicePaths, anyway: boolean): Promise<Turn> => {
-  const everybodys: Turn = { _tag: "Ours", lock: lockOf(paths, undefined, () => undefined) }
+/** After this long a start that got on has either come to something or never will. */
+const startMs = 10_000
+
+/** One attempt, not waiting for anybody. Where no lock can be had it is everybody's turn. */
+export const take = async (paths: ServicePaths): Promise<Turn> => {
   const outcome = await enter(paths.spawnLock, { retryForMs: 0 })
-  if (outcome._tag === "Acquired") {
-    return { _tag: "Ours", lock: lockOf(paths, inheritable(outcome.lock), () => release(outcome.lock)) }
+  if (outcome._tag === "Held") {
+    const budget = readRecord(paths)
+    return { _tag: "Taken", stuck: !getsOn(budget), budget }
   }
-  if (outcome._tag !== "Held" || anyway) return everybodys
-  const budget = readRecord(paths)
-  const { starter } = budget
-  return {
-    _tag: "Taken",
-    budget,
-    stuck: starter === undefined || identity.state(starter) !== "alive" || identity.isStopped(starter)
-  }
+  return outcome._tag === "Acquired"
+    ? { _tag: "Ours", lock: lockOf(paths, inheritable(outcome.lock), () => release(outcome.lock)) }
+    : { _tag: "Ours", lock: without(paths) }
 }
+
+/** For who has waited for the lock too long: the record without the lock, unless another such start gets on by now. */
+export const takeAnyway = (paths: ServicePaths): Turn => {
+  const record = readRecord(paths)
+  return getsOn(record) && Date.now() - record.at < startMs
+    ? { _tag: "Taken", stuck: false, budget: record }
+    : { _tag: "Ours", lock: without(paths) }
+}
+
+const without = (paths: ServicePaths): SpawnLock => lockOf(paths, undefined, () => undefined)
+
+const getsOn = ({ starter }: Budget.Budget): boolean =>
+  starter !== undefined && identity.state(starter) === "alive" && !identity.isStopped(starter)

@@ -2,10 +2,11 @@
 import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
 import * as identity from "@holdfast/lock/identity"
 import type { ServicePaths } from "@holdfast/lock/ServicePaths"
+import * as StateDirectory from "@holdfast/lock/StateDirectory"
 import { type Budget, crashed, empty, started } from "./budget.ts"
 import { type Contender, start } from "./contender.ts"
 import { look } from "./look.ts"
-import { take } from "./spawnLock.ts"
+import { take, takeAnyway } from "./spawnLock.ts"
 
 /** What a client knows when it wants a contender. */
 export interface Wanting {
@@ -41,7 +42,7 @@ export const spawn = async (
   paths: ServicePaths,
   { anyway, asked, unlike }: Wanting
 ): Promise<Spawned> => {
-  const turn = await take(paths, anyway)
+  const turn = anyway ? takeAnyway(paths) : await take(paths)
   if (turn._tag === "Taken") return { _tag: "Queued", stuck: turn.stuck, budget: turn.budget }
   const { lock } = turn
   try {
@@ -61,9 +62,21 @@ export const spawn = async (
   }
 }
 
+/**
+ * Keeps the others from starting one while an owner is replaced: theirs could be of the version that is to go. The answer
+ * lets go; it is no harm when nothing was held, since the service's own lock decides.
+ */
+export const hold = async (paths: ServicePaths): Promise<() => void> => {
+  if (StateDirectory.inspect(paths.directory) !== undefined) return () => undefined
+  const turn = await take(paths)
+  if (turn._tag === "Taken") return () => undefined
+  turn.lock.write({ ...turn.lock.budget(), starter: identity.own(), at: Date.now() })
+  return turn.lock.release
+}
+
 /** Tells the other clients how the start ended; left out where somebody is starting the next one already. */
 export const tellCrash = async (paths: ServicePaths, words: string): Promise<void> => {
-  const turn = await take(paths, false)
+  const turn = await take(paths)
   if (turn._tag === "Taken") return
   turn.lock.write(crashed(turn.lock.budget(), words, Date.now()))
   turn.lock.release()

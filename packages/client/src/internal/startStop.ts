@@ -25,7 +25,7 @@ export const start = (spec: ServiceSpec) =>
       "launch",
       Effect.gen(function* () {
         const service = yield* ServiceClient
-        const ready = yield* service.launch().pipe(StatusLine.during(spec), Effect.mapError(toFailure))
+        const ready = yield* service.launch({ asked: true }).pipe(StatusLine.during(spec), Effect.mapError(toFailure))
         const sentence = `${titleOf(spec)} v${ready.version} is ready (PID ${ready.pid}).`
         yield* Console.log(json ? JSON.stringify(ready satisfies Ready) : sentence)
       })

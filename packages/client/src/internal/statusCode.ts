@@ -15,23 +15,23 @@ export const unanswered = (seen: Look): ServiceState => ({
 })
 
 /** What the files say about an owner that does not answer. */
-export interface Around {
+export interface Files {
   readonly look: Look
   readonly holder: OwnerNote.Holder
 }
 
-export const aroundOf = (paths: ServicePaths): Around => ({
+export const filesOf = (paths: ServicePaths): Files => ({
   look: look(paths),
   holder: OwnerNote.holder(paths.owner, paths.lock)
 })
 
-export const ended = ({ look }: Around): boolean => look._tag === "Registered" && look.owner === "dead"
+export const ended = ({ look }: Files): boolean => look._tag === "Registered" && look.owner === "dead"
 
 /**
  * The exit code for a state. One that no answer came for is `notRunning` only where nobody can be running: by identity
  * gone, or recorded by nobody.
  */
-export const codeOf = ({ status }: ServiceState, around: Around): number => {
+export const codeOf = ({ status }: ServiceState, files: Files): number => {
   switch (status.type) {
     case "ready":
       return ExitCode.ok
@@ -42,9 +42,9 @@ export const codeOf = ({ status }: ServiceState, around: Around): number => {
     case "failed":
       return ExitCode.failed
     case "missing":
-      return around.holder._tag === "Nobody" ? ExitCode.notRunning : ExitCode.notKnown
+      return files.holder._tag === "Nobody" ? ExitCode.notRunning : ExitCode.notKnown
     case "unreachable":
     case "unresponsive":
-      return ended(around) ? ExitCode.notRunning : ExitCode.notKnown
+      return ended(files) ? ExitCode.notRunning : ExitCode.notKnown
   }
 }

@@ -10,6 +10,7 @@ import type { Discovery } from "../Discovery.ts"
 import { ask, type Session } from "@holdfast/lifecycle/Credential"
 import type { Ready } from "../ServiceClient.ts"
 import type { Found } from "./decide.ts"
+import { hold } from "./spawning.ts"
 
 /**
  * What became of a stop, with its sentence for a person.
@@ -184,6 +185,14 @@ export const replace = (
     yield* signalled(titleOf(spec), paths, note, session !== undefined)
     return true
   })
+
+/** Nobody else starts one while `self` ends an owner: whoever ends it starts the next. */
+export const holding = <A, E>(paths: ServicePaths, self: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Effect.acquireUseRelease(
+    Effect.promise(() => hold(paths)),
+    () => self,
+    (letGo) => Effect.sync(letGo)
+  )
 
 /** Somebody is registered whose process cannot be proved dead. */
 const mayLive = (found: Found): boolean => found._tag === "Unreachable" && found.owner !== "dead"

@@ -7,6 +7,7 @@ import type { ApplicationModule } from "../ManagedService.ts"
 import type { ServiceSpec } from "../ServiceSpec.ts"
 import { servingProbe } from "../ServingProbe.ts"
 import type { StartupOutcome } from "../StartupOutcome.ts"
+import { flush as flushCompiled } from "./compileCache.ts"
 import { type LogFile, open as openLog } from "./logFile.ts"
 import { couldNotStart, drainMs, open, type Owner } from "./owner.ts"
 import type { StartupPipe } from "./startupPipe.ts"
@@ -77,9 +78,13 @@ const followStatus = (owner: Owner, pipe: StartupPipe, log: LogFile): void => {
     if (status.type === "starting") return
     if (status.type === "failed") noteFailure(owner, log)
     if (status.type === "ready" || status.type === "failed") pipe.announce(status)
+    if (status.type === "ready") setTimeout(flushCompiled, flushAfterMs).unref()
     pipe.close() // nobody waits for more, and a client must not be kept by it
   })
 }
+
+/** The first requests come before it, since it holds up the loop. */
+const flushAfterMs = 1000
 
 /** What must not keep the rest from happening: the disk may be full. */
 const noteFailure = (owner: Owner, log: LogFile): void => {
