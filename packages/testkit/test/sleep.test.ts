@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Testkit } from "@holdfast/testkit/Testkit"
-import { Effect, Stream } from "effect"
+import { Effect } from "effect"
 import * as fs from "node:fs"
 import { fileURLToPath } from "node:url"
 import { type Interface, open, raw, ticks } from "./interfaces.ts"
@@ -80,49 +80,4 @@ describe.concurrent("everything sleeps for forty seconds and wakes", () => {
       120_000
     )
   }
-
-  it.live(
-    "only the owner, in policy fenced, and another follows it: streams and requests to the sleeping one are cut and move on",
-    () =>
-      withKit({ policy: "fenced" }, (kit) =>
-        Effect.gen(function* () {
-          const first = yield* kit.client.ensure()
-          const screen = yield* open(kit, { CALLS: "1", POLICY: "fenced" })
-          yield* ticks(kit, screen, first.pid)
-          const followed: Array<string> = []
-          yield* kit.client
-            .follow({
-              snapshot: Effect.succeed("all"),
-              events: Effect.map(kit.client.http.get("/ticks"), ({ stream }) => stream)
-            })
-            .pipe(
-              Stream.runForEach((item) =>
-                Effect.sync(() => item._tag === "Snapshot" && followed.push(item.instanceID))
-              ),
-              Effect.forkScoped
-            )
-          yield* kit.eventually(
-            "it follows, too",
-            () => followed.length,
-            (count) => count === 1
-          )
-          const owner = yield* kit.owner
-          yield* owner.freeze
-          const { pid } = yield* kit.client.ensure({ deadline: "60 seconds" })
-          assert.notStrictEqual(pid, first.pid)
-          yield* ticks(kit, screen, pid)
-          yield* kit.eventually(
-            "calls and events are those of the new one",
-            () => [screen.lines("called").at(-1), followed.length] as const,
-            ([call, count]) => call === `called: hello from ${pid}` && count === 2
-          )
-          assert.lengthOf(screen.lines("reopened"), 2)
-          assert.isEmpty(screen.lines("error"))
-          assert.notMatch(screen.output(), raw)
-          yield* owner.thaw
-          yield* owner.exited
-        })
-      ),
-    120_000
-  )
 })
