@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { open, raw, ticks } from "./interfaces.ts"
-import { boots, withKit } from "./withKit.ts"
+import { withKit } from "./withKit.ts"
 
 describe.concurrent("an owner in policy fenced", () => {
   it.live(
