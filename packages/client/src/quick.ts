@@ -44,7 +44,7 @@ import { codeOf, filesOf, patienceMs, unanswered } from "./internal/statusCode.t
 export const begin = (spec: ServiceSpec): void => {
   const paths = pathsIn(spec)
   if (paths === undefined || !isDeserted(paths) || StateDirectory.prepare(paths.directory) !== undefined) return
-  const spawned = spawn(spec, paths, { anyway: false, asked: false })
+  const spawned = spawn(spec, paths, { anyway: false, asked: false, unasked: true })
   put(paths.lock, spawned)
   spawned.then(
     (made) => made._tag === "Started" && made.contender.unref(),

@@ -17,7 +17,7 @@ describe("the budget that all clients share", () => {
   })
 
   it("is read as it was written, with the spaces behind it", () => {
-    const written = crashed(started(empty(boot), starter, now, 1), "why", now + 5)
+    const written = { ...crashed(started(empty(boot), now, 1), "why", now + 5), starter }
     assert.deepStrictEqual(read(text(written), boot, now + 10), written)
   })
 
@@ -28,12 +28,12 @@ describe("the budget that all clients share", () => {
 
   it("is forgotten when nobody needed a start for ten seconds after the next one was allowed, and not before", () => {
     let budget = empty(boot)
-    for (let count = 0; count < free + 5; count++) budget = started(budget, starter, now, 1)
+    for (let count = 0; count < free + 5; count++) budget = started(budget, now, 1)
     assert.strictEqual(read(text(budget), boot, budget.notBefore + forgottenAfterMs).spawns, free + 5)
     assert.deepStrictEqual(read(text(budget), boot, budget.notBefore + forgottenAfterMs + 1), empty(boot))
   })
 
-  const one = started(empty(boot), starter, now, 1)
+  const one = { ...started(empty(boot), now, 1), starter }
   it.each<readonly [string, string]>([
     ["nothing", ""],
     ["garbage", "{"],

@@ -21,7 +21,8 @@ export const variable = "HOLDFAST_SERVICE"
 /**
  * Which service the contender is for, as the client resolved it; it overrides what the daemon would compute. `pipe` is
  * the inherited descriptor of the startup pipe; `spawnLock` that of the lock which keeps other clients from starting
- * another contender, to be closed once this one is registered. `foreground`: log to the terminal.
+ * another contender, to be closed once this one is registered. `unasked`: the client that started it hears the pipe and asks
+ * nothing before the service is ready. `foreground`: log to the terminal.
  *
  * @category models
  * @since 0.1.0
@@ -33,6 +34,7 @@ export interface HandOver {
   readonly directory: string
   readonly pipe?: number
   readonly spawnLock?: number
+  readonly unasked?: boolean
   readonly foreground?: boolean
 }
 
@@ -188,11 +190,12 @@ export const parseHandOver = (value: string | undefined): HandOver | undefined =
   if (value === undefined || value === "") return undefined
   const found = parse(value)
   const named = ["app", "channel", "profile", "directory"].every((key) => text(found?.[key]))
-  const { foreground, pipe, spawnLock } = found ?? {}
+  const { foreground, pipe, spawnLock, unasked } = found ?? {}
   const descriptors = [pipe, spawnLock].every(
     (one) => one === undefined || (Number.isSafeInteger(one) && Number(one) >= 0)
   )
-  if (found === undefined || !named || !descriptors || !(foreground === undefined || typeof foreground === "boolean")) {
+  const switches = [foreground, unasked].every((one) => one === undefined || typeof one === "boolean")
+  if (found === undefined || !named || !descriptors || !switches) {
     throw new Error(`${variable} is not a hand-over. Unset it: clients set it for the services they start.`)
   }
   return found as unknown as HandOver

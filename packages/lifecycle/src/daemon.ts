@@ -61,7 +61,8 @@ export const runDaemon = async (spec: ServiceSpec, application: ApplicationModul
   cacheCompiled(paths)
   const { own } = await import("./internal/own.ts")
   const lock = outcome._tag === "Acquired" ? outcome.lock : undefined
-  return own(lock, { spec: resolved, paths, pipe, foreground: handOver?.foreground === true, application, leave })
+  const { foreground = false, unasked = false } = handOver ?? {}
+  return own(lock, { spec: resolved, paths, pipe, foreground, unasked, application, leave })
 }
 
 type Refused = Exclude<GateOutcome, { readonly _tag: "Acquired" }>

@@ -149,10 +149,18 @@ describe.concurrent("a client on the other side of a boundary", () => {
   it.live.skipIf(!may.compile)("whose service hangs in the system's lock call ends at its deadline (needs cc)", () =>
     withKit({}, (kit) =>
       Effect.gen(function* () {
-        const hang = "#include <unistd.h>\nint flock(int fd, int operation) { sleep(60); return 0; }"
+        // of the service alone: a client locks nothing on a file system whose locks may hang
+        const hang = [
+          "#define _GNU_SOURCE",
+          "#include <dlfcn.h>\n#include <stdlib.h>\n#include <unistd.h>",
+          "int flock(int fd, int operation) {",
+          '  if (getenv("CLIENT") == NULL) sleep(60);',
+          '  int (*real)(int, int) = dlsym(RTLD_NEXT, "flock");',
+          "  return real(fd, operation); }"
+        ].join("\n")
         const library = shim(path.dirname(kit.paths.directory), "hangs", hang)
         const said = yield* clientSays("ensure", kit.paths.directory, {
-          env: { LD_PRELOAD: library },
+          env: { LD_PRELOAD: library, CLIENT: "yes" }, // which the service does not get
           deadlineMs: 2000
         })
         assert.strictEqual(said.error?._tag, "ServiceNotReady", said.output)

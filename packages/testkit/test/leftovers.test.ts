@@ -52,7 +52,7 @@ describe("what a crash leaves behind", () => {
         Effect.gen(function* () {
           const epochs = [0]
           for (let round = 0; round < 20; round++) {
-            const ready = yield* kit.client.ensure()
+            const ready = yield* kit.client.launch({ asked: true }) // nobody is made to wait for the crash before
             const epoch = epochIn(kit.paths.lease)
             assert.isAbove(epoch, epochs.at(-1)!)
             epochs.push(epoch)

@@ -60,10 +60,10 @@ const parse = (text: string): Budget | undefined => {
   return counts && texts && isIdentity(starter) ? (found as unknown as Budget) : undefined
 }
 
-/** One more start, now; `jitter` is from 0.8 to 1.2. */
-export const started = (budget: Budget, starter: ProcessIdentity, now: number, jitter: number): Budget => {
+/** One more start, now, of nobody known yet; `jitter` is from 0.8 to 1.2. */
+export const started = ({ starter: _, ...budget }: Budget, now: number, jitter: number): Budget => {
   const spawns = budget.spawns + 1
-  return { ...budget, spawns, at: now, notBefore: now + Math.round(pauseMs(spawns) * jitter), starter }
+  return { ...budget, spawns, at: now, notBefore: now + Math.round(pauseMs(spawns) * jitter) }
 }
 
 /** The start that was last ended at once, with these words. */

@@ -82,7 +82,7 @@ export interface Launch {
 export const launchOf = (
   spec: ServiceSpec,
   paths: ServicePaths,
-  how: Pick<HandOver, "pipe" | "spawnLock" | "foreground"> = {}
+  how: Pick<HandOver, "pipe" | "spawnLock" | "unasked" | "foreground"> = {}
 ): Launch => {
   const handOver: HandOver = { ...validate(spec), directory: paths.directory, ...how }
   return {
@@ -136,9 +136,14 @@ const covers = (
  * Starts one, which inherits the spawn lock where there is one. The state directory must be prepared: its log is opened
  * here. Throws the system's error.
  */
-export const start = (spec: ServiceSpec, paths: ServicePaths, spawnLock?: number): Contender => {
+export const start = (
+  spec: ServiceSpec,
+  paths: ServicePaths,
+  { spawnLock, unasked }: { readonly spawnLock?: number | undefined; readonly unasked?: boolean | undefined } = {}
+): Contender => {
   const inherited = spawnLock === undefined ? {} : { spawnLock: lockDescriptor }
-  const { args, command, env } = launchOf(spec, paths, { pipe: pipeDescriptor, ...inherited })
+  const quiet = unasked === true ? { unasked } : {}
+  const { args, command, env } = launchOf(spec, paths, { pipe: pipeDescriptor, ...inherited, ...quiet })
   const log = openLog(paths.log)
   const from = fs.fstatSync(log).size
   const nothing = fs.openSync(os.devNull, "r")

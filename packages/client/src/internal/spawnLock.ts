@@ -2,6 +2,7 @@
  * One client at a time starts a contender, which inherits the lock and holds it until it is registered or has ended. It
  * only saves processes: who owns is decided by the service's own lock, so whatever goes wrong here is no error.
  */
+import * as fileSystem from "@holdfast/lock/fileSystem"
 import * as files from "@holdfast/lock/files"
 import { enter, inheritable, release } from "@holdfast/lock/gate"
 import * as identity from "@holdfast/lock/identity"
@@ -37,8 +38,12 @@ const lockOf = (paths: ServicePaths, descriptor: number | undefined, letGo: () =
 /** After this long a start that got on has either come to something or never will. */
 const startMs = 10_000
 
-/** One attempt, not waiting for anybody. Where no lock can be had it is everybody's turn. */
+/**
+ * One attempt, not waiting for anybody. Where no lock can be had it is everybody's turn; so it is on a file system of
+ * several machines, whose server may keep a lock call waiting for ever: a client must not hang to save a process.
+ */
 export const take = async (paths: ServicePaths): Promise<Turn> => {
+  if (fileSystem.of(paths.spawnLock)?.remote === true) return { _tag: "Ours", lock: without(paths) }
   const outcome = await enter(paths.spawnLock, { retryForMs: 0 })
   if (outcome._tag === "Held") {
     const budget = readRecord(paths)

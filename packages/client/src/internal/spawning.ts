@@ -16,6 +16,8 @@ export interface Wanting {
   readonly anyway: boolean
   /** A person asked for it: the budget begins anew. */
   readonly asked: boolean
+  /** This client still loads its own modules: it hears the startup pipe, and asks nothing before the service is ready. */
+  readonly unasked?: boolean
 }
 
 export type Spawned =
@@ -40,7 +42,7 @@ const isOwned = (paths: ServicePaths, unlike: string | undefined): boolean => {
 export const spawn = async (
   spec: ServiceSpec,
   paths: ServicePaths,
-  { anyway, asked, unlike }: Wanting
+  { anyway, asked, unasked, unlike }: Wanting
 ): Promise<Spawned> => {
   const turn = anyway ? takeAnyway(paths) : await take(paths)
   if (turn._tag === "Taken") return { _tag: "Queued", stuck: turn.stuck, budget: turn.budget }
@@ -50,10 +52,10 @@ export const spawn = async (
     const budget = asked ? empty(identity.boot()) : lock.budget()
     const now = Date.now()
     if (now < budget.notBefore) return { _tag: "TooOften", ms: budget.notBefore - now, budget }
-    // first who we are, then who it is: whoever waits can see that somebody gets on with it
-    const next = started(budget, identity.own(), now, jitter())
+    const next = started(budget, now, jitter())
     lock.write(next)
-    const contender = start(spec, paths, lock.descriptor)
+    const contender = start(spec, paths, { spawnLock: lock.descriptor, unasked })
+    // whoever waits can see that somebody gets on with it; only now, since an identity takes a client 10 ms
     const starter = identity.ofPid(contender.pid)
     if (starter !== undefined) lock.write({ ...next, starter })
     return { _tag: "Started", contender }

@@ -9,7 +9,7 @@ import type * as Http from "node:http"
 import { type Address, dialOf } from "./address.ts"
 
 // an ESM import of node:http costs 24 ms and 14 MB, since it loads undici
-const http = process.getBuiltinModule("node:http")
+const http = () => process.getBuiltinModule("node:http")
 
 /**
  * What became of an exchange. A body is JSON, at most 64 KiB.
@@ -56,7 +56,7 @@ export const exchange = (options: ExchangeOptions): Promise<Exchange> =>
   new Promise((resolve) => {
     const body = options.body === undefined ? undefined : JSON.stringify(options.body)
     try {
-      const request = http.request({
+      const request = http().request({
         ...dialOf(options.address),
         method: options.method,
         path: options.path,

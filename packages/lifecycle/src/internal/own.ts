@@ -37,6 +37,7 @@ export const own = async (
     readonly paths: ServicePaths
     readonly pipe: StartupPipe
     readonly foreground: boolean
+    readonly unasked: boolean
     readonly application: ApplicationModule
     readonly leave: (code: number, outcome: StartupOutcome, pipe: StartupPipe) => number
   }
@@ -57,7 +58,7 @@ export const own = async (
   setInterval(log.check, logCheckMs).unref()
   const ended = followProcess(owner, options.foreground, log)
   followStatus(owner, pipe, log)
-  await heard(owner)
+  if (!options.unasked) await heard(owner)
   try {
     const { run } = await import("./run.ts")
     await Promise.race([run(lock, claimed.claim, owner, log, application), ended])

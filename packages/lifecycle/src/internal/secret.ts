@@ -8,7 +8,8 @@
 import * as files from "@holdfast/lock/files"
 import { type Problem, problem } from "@holdfast/lock/Problem"
 
-const crypto = process.getBuiltinModule("node:crypto")
+// loading it takes a client 10 ms, which one that only starts the service can do without
+const crypto = () => process.getBuiltinModule("node:crypto")
 
 /**
  * 32 bytes only this user can read.
@@ -78,7 +79,7 @@ export const load = (path: string): SecretReading => {
 export const establish = (path: string): Exclude<SecretReading, { readonly _tag: "Absent" | "Malformed" }> => {
   const reading = load(path)
   if (reading._tag === "Secret" || reading._tag === "Rejected") return reading
-  const key = crypto.randomBytes(32)
+  const key = crypto().randomBytes(32)
   try {
     if (reading._tag === "Malformed") files.replace(path, `${key.toString("base64url")}\n`)
     else if (!files.create(path, `${key.toString("base64url")}\n`)) return taken(path)
@@ -131,7 +132,7 @@ export interface Challenge {
  * @since 0.1.0
  */
 export const prove = (secret: Secret, role: "server" | "client", challenge: Challenge): string =>
-  crypto
+  crypto()
     .createHmac("sha256", bytes.get(secret)!)
     .update([role, challenge.instanceID, challenge.endpoint, challenge.clientNonce, challenge.serverNonce].join("|"))
     .digest("base64url")
@@ -143,8 +144,8 @@ export const prove = (secret: Secret, role: "server" | "client", challenge: Chal
  * @since 0.1.0
  */
 export const same = (left: string, right: string): boolean => {
-  const digest = (value: string) => crypto.createHash("sha256").update(value).digest()
-  return crypto.timingSafeEqual(digest(left), digest(right))
+  const digest = (value: string) => crypto().createHash("sha256").update(value).digest()
+  return crypto().timingSafeEqual(digest(left), digest(right))
 }
 
 /**
@@ -153,7 +154,7 @@ export const same = (left: string, right: string): boolean => {
  * @category constructors
  * @since 0.1.0
  */
-export const random = (): string => crypto.randomBytes(32).toString("base64url")
+export const random = (): string => crypto().randomBytes(32).toString("base64url")
 
 /**
  * Whether a value has a nonce's shape; anything else never gets near the HMAC, so `|` cannot be smuggled in.
