@@ -250,7 +250,10 @@ describe("a starter", () => {
         for (let round = 0; round < 3; round++) {
           yield* kit.client.stop()
           const [command, ...args] = commandOf("ensure", kit.paths.directory)
-          const starter = childProcess.spawn(command!, args, { env: environmentOf(), stdio: "ignore" })
+          const starter = yield* Effect.acquireRelease(
+            Effect.sync(() => childProcess.spawn(command!, args, { env: environmentOf(), stdio: "ignore" })),
+            (child) => Effect.sync(() => void child.kill("SIGKILL"))
+          )
           yield* kit.waitFor("it starts", ({ status }) => status.type === "starting", {
             within: "30 seconds"
           })
