@@ -85,6 +85,27 @@ export class ServiceNotReady extends ServiceError<ServiceNotReady>()("ServiceNot
   diagnostic: Schema.String
 }) {}
 
+/**
+ * A path of the application answered something else than what was asked for.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class UnexpectedAnswer extends ServiceError<UnexpectedAnswer>()("UnexpectedAnswer", ExitCode.unavailable, {
+  path: Schema.String,
+  status: Schema.Int
+}) {}
+
+/**
+ * A defect: what nobody foresaw, in one line. `cause` is what was thrown, for a log and not for a person.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class Unexpected extends ServiceError<Unexpected>()("Unexpected", ExitCode.software, {
+  cause: Schema.Unknown
+}) {}
+
 /** @internal */
 export const fromProblem = (
   kind: "directory" | "credential",

@@ -19,7 +19,7 @@ import type { ServiceState } from "./ServiceState.ts"
  * **Details**
  *
  * - `look`: reads the registration afresh, proves both sides where no session is known, and asks for health. Bounded:
- *   two seconds for each round. It starts nothing and changes nothing.
+ *   it knows within two seconds whether somebody proves itself there. It starts nothing and changes nothing.
  * - `state`: the same as a `ServiceState`.
  * - `adopt`: the token that the startup pipe brought, which then needs no handshake.
  * - `session`: the session already there with the instance that is registered now; it dials nobody.
@@ -42,8 +42,9 @@ export class Discovery extends Context.Service<
 
 const make = (paths: ServicePaths): Discovery["Service"] => {
   const { adopt, find, session } = discovering(paths)
-  const look = Effect.flatMap(Effect.promise(find), (found) =>
-    found._tag === "Unusable" ? Effect.fail(fromProblem(found.kind, found.problem)) : Effect.succeed(found)
+  const look = Effect.flatMap(
+    Effect.promise((signal) => find(signal)),
+    (found) => (found._tag === "Unusable" ? Effect.fail(fromProblem(found.kind, found.problem)) : Effect.succeed(found))
   )
   return Discovery.of({
     look,

@@ -3,7 +3,6 @@
  *
  * @since 0.1.0
  */
-import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
 import { InvalidKey, paths as pathsOf, type ServicePaths } from "@holdfast/lock/ServicePaths"
 import * as Context from "effect/Context"
@@ -24,11 +23,12 @@ import {
 } from "./ClientError.ts"
 import { Discovery } from "./Discovery.ts"
 import { connect, type Usable } from "./internal/connect.ts"
+import * as connections from "./internal/connections.ts"
 import { type Found, type Intent, whyNot } from "./internal/decide.ts"
 import { type Follow, follow, type FollowSource, shown, watch } from "./internal/follow.ts"
 import * as http from "./internal/http.ts"
 import { inProcess, type Runnable } from "./internal/inProcess.ts"
-import { holding, instanceIn, restarted, type RestartOutcome, stop, type StopOutcome } from "./internal/stopping.ts"
+import * as stopping from "./internal/stopping.ts"
 import { missing, type ServiceState } from "./ServiceState.ts"
 import { Spawner } from "./Spawner.ts"
 import * as StatusText from "./StatusText.ts"
@@ -72,7 +72,7 @@ export type Access = "observe" | "attach" | "launch"
  * - `ensure`: like `reconnect`, within a deadline (10 s) and a number of spawns (3).
  * - `http`: an `HttpClient` with paths only (`/search`). Build a typed client on it once; it survives every new owner.
  *   Requests wait while the service starts; what may have landed is sent again only when it is idempotent.
- * - `follow`: subscribes, then takes a snapshot, on each instance anew.
+ * - `follow`: subscribes, then takes a snapshot, on each instance anew. It outlives losses and boots that fail.
  * - `stop`, `restart`: ask first, and signal only a process that is provably the owner.
  *
  * **Example**
@@ -109,9 +109,9 @@ export class ServiceClient extends Context.Service<
     readonly http: http.ServiceHttp
     readonly follow: <S, A, E1, E2, R>(
       source: FollowSource<S, A, E1, E2, R>
-    ) => Stream.Stream<Follow<S, A>, Exclude<E1 | E2, TransportLost | HttpClientError>, R>
-    readonly stop: () => Effect.Effect<StopOutcome>
-    readonly restart: () => Effect.Effect<RestartOutcome, ServiceFailed | Diagnosed>
+    ) => Stream.Stream<Follow<S, A>, Exclude<E1 | E2, TransportLost | HttpClientError | ServiceFailed>, R>
+    readonly stop: () => Effect.Effect<stopping.StopOutcome>
+    readonly restart: () => Effect.Effect<stopping.RestartOutcome, ServiceFailed | Diagnosed>
   }
 >()("@holdfast/client/ServiceClient") {
   /** Does nothing until it is asked to. */
@@ -121,7 +121,7 @@ export class ServiceClient extends Context.Service<
         const paths = resolvePaths(spec)
         if (paths instanceof DirectoryUnusable) return Layer.succeed(ServiceClient, unusable(paths))
         return Layer.effect(ServiceClient, make(spec, paths, options?.access ?? "launch")).pipe(
-          Layer.provide([Discovery.layer(paths), Spawner.layer(spec, paths), NodeHttpClient.layerNodeHttp])
+          Layer.provide([Discovery.layer(paths), Spawner.layer(spec, paths), connections.layer])
         )
       })
     )
@@ -160,8 +160,8 @@ const unusable = (error: DirectoryUnusable): ServiceClient["Service"] => {
       { known: Effect.undefined, found }
     ),
     follow: (source) => follow(source, Effect.succeed("")),
-    stop: () => Effect.succeed(refusedFor(error)),
-    restart: () => Effect.succeed(refusedFor(error))
+    stop: () => Effect.succeed(stopping.refusedFor(error)),
+    restart: () => Effect.succeed(stopping.refusedFor(error))
   })
 }
 
@@ -176,6 +176,7 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
   const discovery = yield* Discovery
   const spawner = yield* Spawner
   const base = yield* HttpClient.HttpClient
+  const heed = yield* connections.displaced
   const current = yield* SubscriptionRef.make(missing)
   let diagnostic = ""
   let seen: Found | undefined
@@ -183,6 +184,7 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
   const set = (next: (before: ServiceState) => ServiceState) =>
     SubscriptionRef.update(current, (before) => {
       const state = next(before)
+      heed(state)
       return JSON.stringify(before) === JSON.stringify(state) ? before : state // the same object until it changes
     })
   const publish = (found: Found) => set((before) => shown((seen = found), undefined, 0, before))
@@ -251,7 +253,7 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
           )
   }
   const stopNow = Effect.fn("ServiceClient.stop")((see: typeof publish) =>
-    stop(spec, paths, discovery, see).pipe(Effect.catch((error) => Effect.succeed(refusedFor(error))))
+    stopping.stop(spec, paths, discovery, see).pipe(Effect.catch((error) => Effect.succeed(stopping.refusedFor(error))))
   )
 
   return ServiceClient.of({
@@ -270,26 +272,24 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
     follow: (source) =>
       follow(
         source,
-        Effect.map(discovery.session, (session) => session?.registration.instanceID ?? "")
+        // only there an owner may be followed by another while it is frozen
+        Effect.andThen(spec.policy === "fenced" ? RcRef.get(watching) : Effect.void, discovery.session).pipe(
+          Effect.map((session) => session?.registration.instanceID ?? "")
+        )
       ),
     stop: () => stopNow(publish),
     restart: Effect.fn("ServiceClient.restart")(function* () {
       let old: string | undefined
       const see = (found: Found) =>
         Effect.andThen(
-          Effect.sync(() => (old ??= instanceIn(found))),
+          Effect.sync(() => (old ??= stopping.instanceIn(found))),
           publish(found)
         )
-      const stopped = yield* holding(paths, stopNow(see))
+      const stopped = yield* stopping.holding(paths, stopNow(see))
       if (stopped._tag !== "Stopped" && stopped._tag !== "NotRunning") return stopped
-      return restarted(spec, readyOf(yield* anyVersion(intend("launch", { asked: true }))), old)
+      return stopping.restarted(spec, readyOf(yield* anyVersion(intend("launch", { asked: true }))), old)
     })
   })
-})
-
-const refusedFor = ({ action, message }: Diagnosed): StopOutcome => ({
-  _tag: "Refused",
-  sentence: `${message} ${action}`
 })
 
 const isDiagnosed = (error: Diagnosed | ServiceFailed): error is Diagnosed => error._tag !== "ServiceFailed"

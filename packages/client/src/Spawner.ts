@@ -51,14 +51,14 @@ export interface Contender {
  *
  * **Details** `Started`: it runs. `Queued`: another client starts one, and nobody is needed; `stuck` when no process is
  * known that gets on with it. `TooOften`: the service was started too often, by all its clients together: not before `ms`
- * milliseconds, and `crashes` says what went wrong. `Found`: there is an owner by now.
+ * milliseconds. `crashes` says what went wrong meanwhile. `Found`: there is an owner by now.
  *
  * @category models
  * @since 0.1.0
  */
 export type Spawned =
   | { readonly _tag: "Started"; readonly contender: Contender }
-  | { readonly _tag: "Queued"; readonly stuck: boolean }
+  | { readonly _tag: "Queued"; readonly stuck: boolean; readonly crashes: Crashes }
   | { readonly _tag: "TooOften"; readonly ms: number; readonly crashes: Crashes }
   | { readonly _tag: "Found" }
 
@@ -121,6 +121,7 @@ const spawn = (
       (made) => Effect.sync(() => made._tag === "Started" && made.contender.release())
     )
     if (spawned._tag === "TooOften") return { _tag: "TooOften", ms: spawned.ms, crashes: spawned.budget }
+    if (spawned._tag === "Queued") return { _tag: "Queued", stuck: spawned.stuck, crashes: spawned.budget }
     if (spawned._tag !== "Started") return spawned
     const events = yield* Queue.unbounded<ContenderEvent>()
     spawned.contender.follow((event) => Queue.offerUnsafe(events, event))

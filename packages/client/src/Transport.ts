@@ -12,8 +12,9 @@ import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 
 /**
- * The connection was lost. `landed` says whether the service may have seen the request: after `"no"` it may be sent
- * again, after `"maybe"` only when doing it twice does no harm.
+ * The connection was lost. `message` says which request to which address, `landed` whether the service may have seen it:
+ * after `"no"` it may be sent again, after `"maybe"` only when doing it twice does no harm. `url` is the address, empty
+ * where there was none to dial.
  *
  * @category errors
  * @since 0.1.0
@@ -99,7 +100,7 @@ export const reconnectPolicy: Schedule.Schedule<unknown> = Schedule.min([
  * The policy by which `follow` and the events of the promise client are taken up again after a loss;
  * `reconnectPolicy` unless an application provides another.
  *
- * **Details** It is asked only for losses; any other error ends the stream. The pause begins anew once something arrived.
+ * **Details** It is asked only for losses and boots that failed; any other error ends the stream. The pause begins anew once something arrived.
  *
  * **Example**
  *

@@ -6,17 +6,19 @@
 import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { type AnyEvent, makeParser } from "effect/encoding/Sse"
 import * as Exit from "effect/Exit"
-import * as HttpClientRequest from "effect/http/HttpClientRequest"
-import type { HttpClientResponse } from "effect/http/HttpClientResponse"
-import type { HttpMethod } from "effect/http/HttpMethod"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Stream from "effect/Stream"
+import { abortable } from "./internal/abortable.ts"
+import { iterate } from "./internal/iterate.ts"
+import { presentable } from "./internal/presentable.ts"
+import { serverEvents, type ServiceEvent } from "./internal/serverEvents.ts"
+import { requestOf, responseOf } from "./internal/webFetch.ts"
 import { type Ready, type RestartOutcome, ServiceClient, type StopOutcome } from "./ServiceClient.ts"
 import { missing, type ServiceState } from "./ServiceState.ts"
-import { resumed } from "./internal/resume.ts"
 import { idempotent } from "./Transport.ts"
+
+export type { ServiceEvent } from "./internal/serverEvents.ts"
 
 /**
  * Every call takes a signal; when it is aborted the call rejects with the signal's reason.
@@ -29,26 +31,21 @@ export interface Call {
 }
 
 /**
- * An event of an application's own stream. `"reopened"` comes first on each instance: take a fresh snapshot then.
- *
- * @category models
- * @since 0.1.0
- */
-export interface ServiceEvent {
-  readonly event: string
-  readonly data: unknown
-}
-
-/**
- * `ServiceClient` as promises. They reject with the same tagged errors, which have `message` and `action`.
+ * `ServiceClient` as promises. They reject with the same tagged errors, and with no other: each has `message` and
+ * `action`, a defect too. A call that was aborted rejects with its signal's reason.
  *
  * **Details**
  *
  * - `current` and `subscribe` fit React's `useSyncExternalStore` and Solid's `from`: the value is the same object until
- *   it changes. Following begins with the first `subscribe`, `status`, `launch`, `reconnect` or `ensure`.
+ *   it changes. Following begins with the first `subscribe`, `status`, `events`, `launch`, `reconnect` or `ensure`.
+ * - `subscribe` calls the listener with each new state, and not with the present one. What a listener throws is thrown
+ *   by itself, as with an `EventTarget`: the others are told all the same.
  * - `fetch` takes a path; it waits while the service starts and moves to a new owner by itself. A request that may have
- *   landed is sent again only when its method, or `idempotent`, allows it.
- * - `dispose` ends everything this client does; the service stays.
+ *   landed is sent again only when its method, or `idempotent`, allows it. It waits for its answer as long as the
+ *   application takes, also when that stands still: give it a signal, and show `current`, which then says `unresponsive`.
+ * - `events`: an event stream of the application over all instances; `"reopened"` comes first on each: take a fresh
+ *   snapshot then.
+ * - `dispose` ends everything this client does, and lets the process end; the service stays.
  *
  * @category models
  * @since 0.1.0
@@ -61,7 +58,7 @@ export interface PromiseServiceClient {
   stop(options?: Call): Promise<StopOutcome>
   status(options?: Call): AsyncIterable<ServiceState>
   current(): ServiceState
-  subscribe(listener: () => void): () => void
+  subscribe(listener: (state: ServiceState) => void): () => void
   fetch(path: `/${string}`, init?: RequestInit & { readonly idempotent?: boolean }): Promise<Response>
   events(path: `/${string}`, options?: Call): AsyncIterable<ServiceEvent>
   dispose(): Promise<void>
@@ -116,37 +113,45 @@ export const fromEffect = (context: Context.Context<ServiceClient>): PromiseServ
 const make = (running: Running): PromiseServiceClient => {
   let state = missing
   let following: Promise<void> | undefined
-  const listeners = new Set<() => void>()
+  const listeners = new Set<{ readonly tell: (state: ServiceState) => void }>()
   const disposed = new AbortController()
   const until = (signal: AbortSignal | null | undefined): AbortSignal =>
     signal ? AbortSignal.any([signal, disposed.signal]) : disposed.signal
 
   const run = async <A, E>(effect: Effect.Effect<A, E, ServiceClient>, signal: AbortSignal): Promise<A> => {
     signal.throwIfAborted()
-    const context = await running.context()
+    const context = await abortable(running.context(), signal)
     const exit = await Effect.runPromiseExitWith(context)(effect, { signal })
     if (Exit.isSuccess(exit)) return exit.value
     signal.throwIfAborted()
-    return Effect.runPromise(exit)
+    throw presentable(exit.cause)
   }
   const use = <A, E>(f: (service: ServiceClient["Service"]) => Effect.Effect<A, E>, call: Call | undefined) =>
     run(Effect.flatMap(ServiceClient, f), until(call?.signal))
   const iterateOver = <A>(
     stream: (service: ServiceClient["Service"]) => Stream.Stream<A, unknown>,
     call: Call | undefined
-  ) => iterate(running, stream, until(call?.signal))
+  ) => iterate(Stream.unwrap(Effect.map(ServiceClient, stream)), running.context, until(call?.signal))
 
+  const tell = (next: ServiceState) => {
+    state = next
+    for (const listener of listeners) {
+      try {
+        listener.tell(next)
+      } catch (error) {
+        queueMicrotask(() => {
+          throw error
+        })
+      }
+    }
+  }
   const follow = () => {
     following ??= use(
-      (service) =>
-        Stream.runForEach(service.changes, (next) =>
-          Effect.sync(() => {
-            state = next
-            for (const listener of listeners) listener()
-          })
-        ),
+      (service) => Stream.runForEach(service.changes, (next) => Effect.sync(() => tell(next))),
       undefined
-    ).catch(() => undefined) // the call that comes next reports it
+    ).catch(() => {
+      following = undefined // the call that comes next reports it, or follows again
+    })
   }
   const followed = <A>(call: () => A): A => {
     follow()
@@ -169,105 +174,23 @@ const make = (running: Running): PromiseServiceClient => {
     current: () => state,
     subscribe: (listener) => {
       follow()
-      listeners.add(listener)
-      return () => listeners.delete(listener)
+      const one = { tell: listener } // the same function may be there twice, and leave once
+      listeners.add(one)
+      return () => void listeners.delete(one)
     },
-    fetch: async (path, init) => {
-      const signal = until(init?.signal)
-      return run(await requestOf(path, init), signal).then((response) => responseOf(response, signal))
+    fetch: async (path, { idempotent: repeat, ...init } = {}) => {
+      const signal = until(init.signal)
+      signal.throwIfAborted()
+      const request = await abortable(requestOf(path, init), signal)
+      const executed = Effect.flatMap(ServiceClient, (service) => service.http.execute(request))
+      return responseOf(await run(repeat === true ? idempotent(executed) : executed, signal), signal)
     },
-    events: (path, options) => iterateOver((service) => eventsOf(service, path), options),
+    events: (path, options) => followed(() => iterateOver((service) => serverEvents(service.http, path), options)),
     dispose: async () => {
       listeners.clear()
       disposed.abort(new DOMException("The service client was disposed.", "AbortError"))
       await following
       await running.dispose()
     }
-  }
-}
-
-/** The whole body is read first: it may have to be sent again, to the next owner. */
-const requestOf = async (path: string, init: (RequestInit & { readonly idempotent?: boolean }) | undefined) => {
-  const { idempotent: repeat, signal: _, ...rest } = init ?? {}
-  // the host is only there because a Request needs one; the client puts the real address in front of the path
-  const web = new Request(`http://service${path}`, rest)
-  const body = new Uint8Array(await web.arrayBuffer())
-  const bare = HttpClientRequest.make(web.method as HttpMethod)(path, { headers: Object.fromEntries(web.headers) })
-  const request =
-    web.body === null
-      ? bare
-      : HttpClientRequest.bodyUint8Array(bare, body, web.headers.get("content-type") ?? "application/octet-stream")
-  const executed = Effect.flatMap(ServiceClient, (service) => service.http.execute(request))
-  return repeat === true ? idempotent(executed) : executed
-}
-
-const responseOf = (response: HttpClientResponse, signal: AbortSignal): Response => {
-  const body = [204, 205, 304].includes(response.status)
-    ? null
-    : Stream.toReadableStream(response.stream).pipeThrough(new TransformStream(), { signal })
-  return new Response(body, { status: response.status, headers: { ...response.headers } })
-}
-
-/** An event stream over all instances: `reopened` whenever one begins, then what it sends. */
-const eventsOf = (service: ServiceClient["Service"], path: string): Stream.Stream<ServiceEvent, unknown> => {
-  const once = Stream.unwrap(
-    Effect.gen(function* () {
-      const response = yield* service.http.get(path, { headers: { accept: "text/event-stream" } })
-      if (response.status !== 200)
-        return Stream.fail(new Error(`${path} answered ${response.status}, not an event stream.`))
-      const received: Array<ServiceEvent> = []
-      const parser = makeParser((event: AnyEvent) => {
-        if (event._tag === "Event") received.push({ event: event.event, data: parse(event.data) })
-      })
-      const events = response.stream.pipe(
-        Stream.decodeText(),
-        Stream.flatMap((chunk) => {
-          parser.feed(chunk)
-          return Stream.fromIterable(received.splice(0))
-        })
-      )
-      return Stream.concat(Stream.succeed<ServiceEvent>({ event: "reopened", data: undefined }), events)
-    })
-  )
-  return resumed(once)
-}
-
-/** Data is JSON where it is JSON, and text otherwise. */
-const parse = (data: string): unknown => {
-  try {
-    return JSON.parse(data)
-  } catch {
-    return data
-  }
-}
-
-async function* iterate<A>(
-  running: Running,
-  stream: (service: ServiceClient["Service"]) => Stream.Stream<A, unknown>,
-  signal: AbortSignal
-): AsyncGenerator<A> {
-  signal.throwIfAborted()
-  const context = await running.context()
-  const source = Stream.unwrap(Effect.map(ServiceClient, stream))
-  const iterator = Stream.toAsyncIterableWith(source, context)[Symbol.asyncIterator]()
-  /** A promise of its own for each item: one that lives as long as the iteration would keep every item that it raced. */
-  const next = () =>
-    new Promise<IteratorResult<A>>((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason)
-      const abort = () => reject(signal.reason)
-      signal.addEventListener("abort", abort, { once: true })
-      iterator
-        .next()
-        .then(resolve, reject)
-        .finally(() => signal.removeEventListener("abort", abort))
-    })
-  try {
-    while (true) {
-      const item = await next()
-      if (item.done === true) return
-      yield item.value
-    }
-  } finally {
-    iterator.return?.().catch(() => undefined)
   }
 }

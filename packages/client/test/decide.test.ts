@@ -250,7 +250,8 @@ describe("what a client does next, when an owner may be its own contender", () =
 
 describe("a queue for the spawn lock", () => {
   const how = { jitter: 0.5, since: 50 }
-  const queued = (stuck: boolean, from = initial, at = now) => afterSpawn(from, { _tag: "Queued", stuck }, at, how)
+  const queued = (stuck: boolean, from = initial, at = now) =>
+    afterSpawn(from, { _tag: "Queued", stuck, crashes: { crashes: 0 } }, at, how)
 
   it("is left after three seconds and jitter when nobody gets on with it, after ten when somebody does", () => {
     for (const [stuck, patience] of [
@@ -386,7 +387,7 @@ describe("over a whole call, whatever is found and however often", () => {
       case "Started":
         return { _tag: tag, contender: { pid: 1, events: undefined as never } }
       case "Queued":
-        return { _tag: tag, stuck: true }
+        return { _tag: tag, stuck: true, crashes: { crashes: 0 } }
       case "TooOften":
         return { _tag: tag, ms: 3000, crashes: { crashes: 0 } }
       case "Found":

@@ -5,6 +5,7 @@ import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import type { Found } from "../src/internal/decide.ts"
 import { follow, hush, shown, type Silence } from "../src/internal/follow.ts"
+import { ServiceFailed } from "../src/ClientError.ts"
 import { TransportLost } from "../src/Transport.ts"
 import { missing as nothing } from "../src/ServiceState.ts"
 import { held, missing, reachable, unreachable } from "./support.ts"
@@ -176,6 +177,26 @@ describe("following an application's events", () => {
         seen.map((one) => (one._tag === "Snapshot" ? one.instanceID : one.value)),
         ["i1", "a", "i2", "b", "i4", "c"]
       )
+    })
+  )
+
+  it.live("a boot that failed does not end it: it is there when somebody has repaired the service", () =>
+    Effect.gen(function* () {
+      let asked = 0
+      const failed = new ServiceFailed({ message: "There is no index.", action: "Run: index" })
+      const stream = follow(
+        {
+          events: Effect.suspend(() => (++asked < 3 ? Effect.fail(failed) : Effect.succeed(Stream.make("a")))),
+          snapshot: Effect.succeed("all")
+        },
+        Effect.succeed("one")
+      )
+      const seen = yield* Stream.runCollect(Stream.take(stream, 2)).pipe(Effect.timeout("5 seconds"))
+      assert.deepStrictEqual(
+        seen.map(({ value }) => value),
+        ["all", "a"]
+      )
+      assert.strictEqual(asked, 3)
     })
   )
 

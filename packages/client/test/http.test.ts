@@ -268,6 +268,79 @@ describe("a request that may have landed", () => {
   )
 })
 
+describe("a loss says what was asked of whom, and what to do", () => {
+  const words = (error: unknown) => {
+    const { action, landed, message, url } = error as Record<string, string>
+    return { message, action, landed, url }
+  }
+
+  live("it did not arrive", () =>
+    Effect.gen(function* () {
+      const { http } = yield* client(nobody, nobody)
+      for (const method of ["GET", "POST"] as const)
+        assert.deepStrictEqual(
+          words(yield* Effect.flip(http.execute(HttpClientRequest.make(method)("/add?key=1#x")))),
+          {
+            message: `${method} /add did not reach the background service at ${registration.url}.`,
+            action: "Try again.",
+            landed: "no",
+            url: registration.url
+          }
+        )
+    })
+  )
+
+  live("it may have been done, so that a person looks first; what changes nothing is simply tried again", () =>
+    Effect.gen(function* () {
+      const one = yield* owner("one", cut)
+      const { http } = yield* client(one.session, one.session)
+      const { url } = one.session.registration
+      for (const [method, action] of [
+        ["POST", "Check whether it was done before you try again."],
+        ["GET", "Try again."]
+      ] as const)
+        assert.deepStrictEqual(words(yield* Effect.flip(http.execute(HttpClientRequest.make(method)("/add")))), {
+          message: `The connection to the background service at ${url} was lost during ${method} /add.`,
+          action,
+          landed: "maybe",
+          url
+        })
+    })
+  )
+
+  live("nobody was there", () =>
+    Effect.gen(function* () {
+      const { http } = yield* client(undefined)
+      assert.deepStrictEqual(words(yield* Effect.flip(http.get("/x"))), {
+        message: "There is no background service to answer GET /x.",
+        action: "Try again.",
+        landed: "no",
+        url: ""
+      })
+    })
+  )
+
+  live("a service that refuses again and again", () =>
+    Effect.gen(function* () {
+      const one = yield* owner("one", refuse("service_stopping"))
+      const { http } = yield* client(one.session, one.session)
+      const { url } = one.session.registration
+      assert.deepInclude(words(yield* Effect.flip(http.execute(HttpClientRequest.post("/add")))), {
+        message: `POST /add did not reach the background service at ${url}.`,
+        landed: "no"
+      })
+    })
+  )
+
+  live("a path of any length and kind is one line of it", () =>
+    Effect.gen(function* () {
+      const { http } = yield* client(nobody, nobody)
+      const { message } = words(yield* Effect.flip(http.get(`/${"x".repeat(5000)}\n\u001b[2J`)))
+      assert.match(message!, /^[^\p{Cc}]{1,400}$/u)
+    })
+  )
+})
+
 describe("it ends", () => {
   live("after four losses, with the last one", () =>
     Effect.gen(function* () {

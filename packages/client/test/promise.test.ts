@@ -20,6 +20,7 @@ import * as http from "../src/internal/http.ts"
 import { fromEffect, type PromiseServiceClient, type ServiceEvent } from "../src/promise.ts"
 import { ServiceClient } from "../src/ServiceClient.ts"
 import { missing } from "../src/ServiceState.ts"
+import { isLost } from "../src/Transport.ts"
 import { addressOf, registration, spec, temporary, until } from "./support.ts"
 
 const unhandled: Array<unknown> = []
@@ -356,6 +357,46 @@ describe("over a real connection", () => {
       controller.abort(reason)
       assert.strictEqual(yield* Effect.promise(() => reading), reason)
       yield* until("the connection is closed", () => closed)
+    })
+  )
+})
+
+describe("a body that is cut in the middle", () => {
+  it.live("is a TransportLost that names the address, however it is read, and as part of an event stream too", () =>
+    Effect.gen(function* () {
+      const client = yield* over((request, response) => {
+        response.writeHead(request.url === "/teapot" ? 418 : 200, { "content-type": "text/plain" })
+        response.write("first", () => response.socket!.destroy())
+      })
+      const reads: ReadonlyArray<(response: Response) => Promise<unknown>> = [
+        (response) => response.text(),
+        (response) => response.json(),
+        (response) => response.arrayBuffer(),
+        (response) => take(response.body!, 100)
+      ]
+      for (const method of ["GET", "POST"]) {
+        for (const read of reads) {
+          const error = yield* Effect.promise(async () => reasonOf(read(await client.fetch("/half?q=1", { method }))))
+          assert.isTrue(isLost(error))
+          const { action, landed, message, url } = error as Record<string, string>
+          assert.match(url!, /^http:\/\/127\.0\.0\.1:\d+$/)
+          assert.deepStrictEqual(
+            [message, action, landed],
+            [
+              `The connection to the background service at ${url} was lost during ${method} /half.`,
+              method === "GET" ? "Try again." : "Check whether it was done before you try again.",
+              "maybe"
+            ]
+          )
+        }
+      }
+      yield* Effect.promise(() => client.fetch("/half")) // nobody reads this one
+      assert.deepInclude(yield* Effect.promise(() => reasonOf(take(client.events("/teapot"), 1))), {
+        _tag: "UnexpectedAnswer",
+        status: 418,
+        path: "/teapot",
+        action: "Ask a path that has one."
+      })
     })
   )
 })

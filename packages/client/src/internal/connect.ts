@@ -75,8 +75,8 @@ export const connect = (
         .pipe(Effect.catchIf(isShortage, () => Effect.undefined))
       if (spawned === undefined) return
       memory = afterSpawn(memory, spawned, at, { since, jitter: yield* Random.next })
-      if (spawned._tag === "TooOften" && (spawned.crashes.crashedAt ?? 0) >= since)
-        yield* note(spawned.crashes.last ?? "")
+      // what others' contenders ended with is this client's cause, too
+      if ("crashes" in spawned && (spawned.crashes.crashedAt ?? 0) >= since) yield* note(spawned.crashes.last ?? "")
       if (spawned._tag !== "Started") return
       spoke = false
       contender = spawned.contender.pid

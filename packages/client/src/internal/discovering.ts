@@ -9,11 +9,14 @@ import type { Found } from "./decide.ts"
 import { type Look, look } from "./look.ts"
 
 export interface Discovering {
-  /** Never rejects. */
-  readonly find: () => Promise<Found | Extract<Look, { readonly _tag: "Unusable" }>>
+  /** Never rejects. The signal ends it at once, with an answer that means nothing. */
+  readonly find: (signal?: AbortSignal) => Promise<Found | Extract<Look, { readonly _tag: "Unusable" }>>
   readonly adopt: (brought: Pick<Session, "registration" | "token">) => void
   readonly session: () => Session | undefined
 }
+
+/** For each round with somebody who has proved nothing yet: a look that a stranger holds up is over within two seconds. */
+const proofMs = 1500
 
 /** A dead owner is never dialled: its port may be anybody's by now. */
 const isDead = (paths: ServicePaths, instanceID: string): boolean => {
@@ -23,27 +26,30 @@ const isDead = (paths: ServicePaths, instanceID: string): boolean => {
 
 export const make = (paths: ServicePaths): Discovering => {
   let known: Session | undefined
-  const probe = async (seen: Extract<Look, { readonly _tag: "Registered" }>): Promise<Attached> => {
+  const probe = async (
+    seen: Extract<Look, { readonly _tag: "Registered" }>,
+    signal: AbortSignal | undefined
+  ): Promise<Attached> => {
     const { registration, secret } = seen
     if (known?.registration.instanceID === registration.instanceID && known.registration.url === registration.url) {
-      const answer = await health(known)
+      const answer = await health(known, signal)
       if (answer._tag === "Attached") return answer
       // after a connection error somebody else may listen there: what is asked next is a proof, not the token
       if (answer._tag === "Expired" || !answer.silent) known = undefined
       if (answer._tag !== "Expired") return answer
     }
-    const attached = await attach(registration, secret, { directory: paths.directory })
+    const attached = await attach(registration, secret, { directory: paths.directory, timeoutMs: proofMs, signal })
     if (attached._tag === "Attached") known = attached.session
     return attached
   }
   return {
-    find: async () => {
+    find: async (signal) => {
       const seen = look(paths)
       if (seen._tag !== "Registered") return seen
       const { note, owner, registration } = seen
       if (owner === "dead")
         return { _tag: "Unreachable", registration, owner, note, why: "its process is gone", silent: false }
-      const attached = await probe(seen)
+      const attached = await probe(seen, signal)
       return attached._tag === "Attached"
         ? { _tag: "Reachable", session: attached.session, health: attached.health, note }
         : { ...attached, registration, owner, note }

@@ -3,12 +3,11 @@ import type { ServiceStatus } from "@holdfast/lifecycle/ServiceStatus"
 import type { ServicePaths } from "@holdfast/lock/ServicePaths"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import type { HttpClientError } from "effect/http/HttpClientError"
 import type { Discovery } from "../Discovery.ts"
-import type { TransportLost } from "../Transport.ts"
 import { make as makeHearing } from "./hearing.ts"
-import { resumed } from "./resume.ts"
+import { type Outlived, resumed } from "./resume.ts"
 import { type Found, isOtherwise, stateOf } from "./decide.ts"
 import type { ServiceState } from "../ServiceState.ts"
 
@@ -87,8 +86,8 @@ export interface FollowSource<S, A, E1, E2, R> {
 /** Subscribes, then takes the snapshot, so that nothing falls between them; again on each instance, for ever. */
 export const follow = <S, A, E1, E2, R>(
   source: FollowSource<S, A, E1, E2, R>,
-  instanceID: Effect.Effect<string>
-): Stream.Stream<Follow<S, A>, Exclude<E1 | E2, TransportLost | HttpClientError>, R> => {
+  instanceID: Effect.Effect<string, never, Scope.Scope>
+): Stream.Stream<Follow<S, A>, Exclude<E1 | E2, Outlived>, R> => {
   const once = Stream.unwrap(
     Effect.gen(function* () {
       const events = yield* source.events
@@ -101,5 +100,5 @@ export const follow = <S, A, E1, E2, R>(
       )
     })
   )
-  return resumed(once) as Stream.Stream<Follow<S, A>, Exclude<E1 | E2, TransportLost | HttpClientError>, R>
+  return resumed(once) as Stream.Stream<Follow<S, A>, Exclude<E1 | E2, Outlived>, R>
 }

@@ -1,6 +1,7 @@
 /** The HTTP client of a service: the endpoint is read per request, so it is built once and survives every new owner. */
 import { baseUrlOf, tokenHeader } from "@holdfast/lifecycle/Credential"
 import { refusalHeader } from "@holdfast/lifecycle/Refusal"
+import { oneLine } from "@holdfast/lock/Problem"
 import * as Effect from "effect/Effect"
 import * as HttpClient from "effect/http/HttpClient"
 import type * as HttpClientError from "effect/http/HttpClientError"
@@ -54,11 +55,11 @@ export const make = (base: HttpClient.HttpClient, endpoint: Endpoint): ServiceHt
           Effect.catchTag("TransportLost", (error) =>
             !diagnosed.has(error) && (error.landed === "no" || mayRepeat) && left > 0
               ? Effect.succeed({ _tag: "NotLanded", url: error.url } as const)
-              : Effect.fail(error)
+              : Effect.fail(diagnosed.has(error) ? error : lossOf(error, request, mayRepeat))
           )
         )
         if (verdict._tag === "Answer") return verdict.response
-        if (left === 0) return yield* lost(verdict.url, "no")
+        if (left === 0) return yield* Effect.fail(lossOf({ url: verdict.url, landed: "no" }, request, mayRepeat))
       }
     })
 
@@ -96,13 +97,34 @@ const judge = (url: string, response: HttpClientResponse): Effect.Effect<Verdict
 
 export const lost = (url: string, landed: "no" | "maybe"): Effect.Effect<never, TransportLost> =>
   Effect.fail(
-    new TransportLost({
-      url,
-      landed,
-      message: "The connection to the background service was lost.",
-      action: landed === "no" ? "Try again." : "Check whether it was done before you try again."
-    })
+    new TransportLost({ url, landed, message: "The connection to the background service was lost.", action: "" })
   )
+
+/** The loss in words: what was asked, of whom, and whether asking again is safe. */
+const lossOf = (
+  { landed, url }: Pick<TransportLost, "landed" | "url">,
+  request: HttpClientRequest.HttpClientRequest,
+  mayRepeat: boolean
+): TransportLost => {
+  // a query may be anything, also long or secret
+  const asked = `${request.method} ${oneLine(request.url.split(/[?#]/, 1)[0]!).slice(0, 200)}`
+  const said =
+    url === ""
+      ? `There is no background service to answer ${asked}.`
+      : landed === "no"
+        ? `${asked} did not reach the background service at ${url}.`
+        : `The connection to the background service at ${url} was lost during ${asked}.`
+  const again = landed === "no" || mayRepeat
+  const action = again ? "Try again." : "Check whether it was done before you try again."
+  return new TransportLost({ url, landed, message: said, action })
+}
+
+/** The loss of an answer whose head had arrived. */
+export const lossInBody = (sent: HttpClientRequest.HttpClientRequest): TransportLost => {
+  const { origin, pathname } = new URL(sent.url)
+  const request = HttpClientRequest.setUrl(sent, pathname)
+  return lossOf({ url: origin, landed: "maybe" }, request, isIdempotentMethod(sent.method))
+}
 
 /** Losses with a cause that asking again does not change. */
 const diagnosed = new WeakSet<TransportLost>()

@@ -21,7 +21,7 @@ export interface SpawnLock {
 export type Turn =
   | { readonly _tag: "Ours"; readonly lock: SpawnLock }
   /** Another client, or the contender it started, has it. `stuck`: nobody there is known to get on with it. */
-  | { readonly _tag: "Taken"; readonly stuck: boolean }
+  | { readonly _tag: "Taken"; readonly stuck: boolean; readonly budget: Budget.Budget }
 
 const readRecord = (paths: ServicePaths): Budget.Budget => {
   const reading = files.read(paths.budget)
@@ -45,7 +45,10 @@ const startMs = 10_000
 export const take = async (paths: ServicePaths): Promise<Turn> => {
   if (fileSystem.of(paths.spawnLock)?.remote === true) return { _tag: "Ours", lock: without(paths) }
   const outcome = await enter(paths.spawnLock, { retryForMs: 0 })
-  if (outcome._tag === "Held") return { _tag: "Taken", stuck: !getsOn(readRecord(paths)) }
+  if (outcome._tag === "Held") {
+    const budget = readRecord(paths)
+    return { _tag: "Taken", stuck: !getsOn(budget), budget }
+  }
   return outcome._tag === "Acquired"
     ? { _tag: "Ours", lock: lockOf(paths, inheritable(outcome.lock), () => release(outcome.lock)) }
     : { _tag: "Ours", lock: without(paths) }
@@ -55,7 +58,7 @@ export const take = async (paths: ServicePaths): Promise<Turn> => {
 export const takeAnyway = (paths: ServicePaths): Turn => {
   const record = readRecord(paths)
   return getsOn(record) && Date.now() - record.at < startMs
-    ? { _tag: "Taken", stuck: false }
+    ? { _tag: "Taken", stuck: false, budget: record }
     : { _tag: "Ours", lock: without(paths) }
 }
 

@@ -22,8 +22,8 @@ export interface Wanting {
 
 export type Spawned =
   | { readonly _tag: "Started"; readonly contender: Contender }
-  /** Somebody else is starting one; `stuck` when nobody is known to get on with it. */
-  | { readonly _tag: "Queued"; readonly stuck: boolean }
+  /** Somebody else is starting one; `stuck` when nobody is known to get on with it; and what went wrong before. */
+  | { readonly _tag: "Queued"; readonly stuck: boolean; readonly budget: Budget }
   /** The service was started too often: not before so many milliseconds, and what went wrong meanwhile. */
   | { readonly _tag: "TooOften"; readonly ms: number; readonly budget: Budget }
   /** There is an owner by now. */
@@ -45,7 +45,7 @@ export const spawn = async (
   { anyway, asked, unasked, unlike }: Wanting
 ): Promise<Spawned> => {
   const turn = anyway ? takeAnyway(paths) : await take(paths)
-  if (turn._tag === "Taken") return { _tag: "Queued", stuck: turn.stuck }
+  if (turn._tag === "Taken") return { _tag: "Queued", stuck: turn.stuck, budget: turn.budget }
   const { lock } = turn
   try {
     if (isOwned(paths, unlike)) return { _tag: "Found" }

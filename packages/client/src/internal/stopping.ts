@@ -38,10 +38,10 @@ const pollEvery = Schedule.spaced("50 millis")
 
 /** Asks exactly that instance. The deadline it answers, in milliseconds; `undefined` when it did not accept. */
 export const askToStop = (session: Session, targetVersion?: string): Effect.Effect<number | undefined> =>
-  Effect.promise(async () => {
+  Effect.promise(async (signal) => {
     const { instanceID } = session.registration
     const body = targetVersion === undefined ? { instanceID } : { instanceID, targetVersion }
-    const answer = await ask(session, { method: "POST", path: "/service/stop", body })
+    const answer = await ask(session, { method: "POST", path: "/service/stop", body, signal })
     if (answer._tag !== "Answer" || answer.status !== 202) return undefined
     const deadline = (answer.body as { readonly deadlineMs?: unknown }).deadlineMs
     return typeof deadline === "number" ? deadline : 0
@@ -200,6 +200,18 @@ const mayLive = (found: Found): boolean => found._tag === "Unreachable" && found
 /** The note is still the one that was looked at: another owner is not ours to signal. */
 const sameOwner = (paths: ServicePaths, note: OwnerNote.OwnerNote): boolean =>
   OwnerNote.living(paths.owner, paths.lock)?.instanceID === note.instanceID
+
+/** A diagnosed cause as what became of a stop. */
+export const refusedFor = ({
+  action,
+  message
+}: {
+  readonly message: string
+  readonly action: string
+}): StopOutcome => ({
+  _tag: "Refused",
+  sentence: `${message} ${action}`
+})
 
 const outcome = (_tag: StopOutcome["_tag"], sentence: string, pid?: number): StopOutcome =>
   pid === undefined ? { _tag, sentence } : { _tag, sentence, pid }

@@ -104,7 +104,11 @@ const field = (body: unknown, name: string): unknown =>
 export const attach = async (
   registration: Registration,
   secret: Credential.Secret | undefined,
-  options: { readonly directory?: string; readonly timeoutMs?: number } = {}
+  options: {
+    readonly directory?: string
+    readonly timeoutMs?: number
+    readonly signal?: AbortSignal | undefined
+  } = {}
 ): Promise<Attached> => {
   const { instanceID, url } = registration
   const address = addressIn(options.directory, url)
@@ -113,8 +117,9 @@ export const attach = async (
     return unreachable(isSocket ? "that is no socket in its state directory" : `${url} is not a loopback address`)
   }
   const { endpoint } = address
-  const timeoutMs = options.timeoutMs ?? healthTimeoutMs
-  const post = (body: unknown) => exchange({ address, method: "POST", path: "/service/session", body, timeoutMs })
+  const { signal, timeoutMs = healthTimeoutMs } = options
+  const post = (body: unknown) =>
+    exchange({ address, method: "POST", path: "/service/session", body, timeoutMs, signal })
   const clientNonce = Credential.random()
   const first = await post({ clientNonce, instanceID })
   if (first._tag !== "Answer" || first.status !== 200) return explain(first)
@@ -141,7 +146,10 @@ export const attach = async (
  * @category combinators
  * @since 0.1.0
  */
-export const ask = (session: Session, options: Pick<ExchangeOptions, "method" | "path" | "body">): Promise<Exchange> =>
+export const ask = (
+  session: Session,
+  options: Pick<ExchangeOptions, "method" | "path" | "body" | "signal">
+): Promise<Exchange> =>
   exchange({
     ...options,
     address: session.address,
@@ -156,8 +164,11 @@ export const ask = (session: Session, options: Pick<ExchangeOptions, "method" | 
  * @category combinators
  * @since 0.1.0
  */
-export const health = async (session: Session): Promise<Attached | { readonly _tag: "Expired" }> => {
-  const answer = await ask(session, { method: "GET", path: "/service/health" })
+export const health = async (
+  session: Session,
+  signal?: AbortSignal
+): Promise<Attached | { readonly _tag: "Expired" }> => {
+  const answer = await ask(session, { method: "GET", path: "/service/health", signal })
   if (answer._tag === "Answer" && answer.status === 401) return { _tag: "Expired" }
   if (answer._tag !== "Answer" || answer.status !== 200) return explain(answer)
   const found = healthOf(answer.body)

@@ -2,6 +2,8 @@
 import type * as Http from "node:http"
 
 const fs = process.getBuiltinModule("node:fs")
+const net = process.getBuiltinModule("node:net")
+const os = process.getBuiltinModule("node:os")
 
 export interface Bound {
   readonly url: string
@@ -34,12 +36,35 @@ const bind = (
 const onPort = async (server: Http.Server, port: number): Promise<Bound> => {
   await bind(server, { host: "127.0.0.1", port })
   const address = server.address()
+  if (!hasLoopback() && typeof address === "object" && !(await isReached(address!.port))) {
+    server.close()
+    throw Object.assign(new Error("there is no loopback network"), { code: "ENETDOWN" })
+  }
   const endpoint = `127.0.0.1:${typeof address === "object" && address !== null ? address.port : port}`
   const hosts = [endpoint, endpoint.replace("127.0.0.1", "localhost")].flatMap(
     (host) => (host.endsWith(":80") ? [host, host.slice(0, -3)] : [host]) // clients leave the default port out
   )
   return { url: `http://${endpoint}`, endpoint, hosts, reassert: () => false }
 }
+
+/** Some sandboxes do not let one look. */
+const hasLoopback = (): boolean => {
+  try {
+    return Object.values(os.networkInterfaces()).some((list) => list?.some(({ address }) => address === "127.0.0.1"))
+  } catch {
+    return false
+  }
+}
+
+/** In a network namespace whose loopback device is down anybody can bind, and nobody can connect. */
+const isReached = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = net.connect({ host: "127.0.0.1", port }, () => settle(true)).on("error", () => settle(false))
+    const settle = (reached: boolean) => {
+      socket.destroy()
+      resolve(reached)
+    }
+  })
 
 const onSocket = async (server: Http.Server, socketPath: string): Promise<Bound> => {
   // the directory is private already; the mode is what a person sees

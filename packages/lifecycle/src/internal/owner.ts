@@ -128,21 +128,13 @@ const bindShell = async (options: {
     if (socketPath !== undefined) throw Object.assign(error as Error, { path: socketPath })
     const code = (error as NodeJS.ErrnoException).code
     const path = `127.0.0.1:${port}`
-    return code === "EADDRINUSE"
-      ? {
-          type: "unusable",
-          kind: "port",
-          path,
-          message: `Port ${port} is in use by another program.`,
-          action: "Stop that program, or choose another port."
-        }
-      : {
-          type: "unusable",
-          kind: "port",
-          path,
-          message: `Cannot listen on port ${port}: ${code}.`,
-          action: "Choose another port."
-        }
+    const [message, action] =
+      code === "EADDRINUSE"
+        ? [`Port ${port} is in use by another program.`, "Stop that program, or choose another port."]
+        : code === "ENETDOWN"
+          ? ["There is no loopback network here, so nobody could reach the service.", "Start it outside this sandbox."]
+          : [`Cannot listen on port ${port}: ${code}.`, "Choose another port."]
+    return { type: "unusable", kind: "port", path, message, action }
   }
 }
 

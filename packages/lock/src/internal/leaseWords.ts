@@ -10,8 +10,18 @@ const words: Readonly<Record<LeaseCode, readonly [reason: string, action: string
   io: ["the disk reports an error", "Check the disk, or name another directory."]
 }
 
+/** SQLite's own limit, for a database that has a journal beside it. */
+const longestPath = 504
+
 /** Why the lease at `path` cannot be used now, and what to do. */
 export const leaseWords = (path: string, code: LeaseCode): { readonly message: string; readonly action: string } => {
-  const [reason, action] = words[code]
+  const bytes = Buffer.byteLength(path)
+  const [reason, action] =
+    code === "denied" && bytes > longestPath
+      ? [
+          `its path has ${bytes} bytes, and SQLite takes at most ${longestPath}`,
+          "Name a directory with a shorter path."
+        ]
+      : words[code]
   return { message: `Cannot use the lease ${path}: ${reason}.`, action }
 }
