@@ -40,6 +40,8 @@ export interface ExchangeOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** Milliseconds for all of it, from connect to the last byte. */
   readonly timeoutMs: number
+  /** For several exchanges with one peer: an answered one leaves its connection to the next. Who made it destroys it. */
+  readonly agent?: Http.Agent | undefined
   /** Ends it at once, as if there had been no answer; nothing of it keeps the process then. */
   readonly signal?: AbortSignal | undefined
 }
@@ -47,7 +49,7 @@ export interface ExchangeOptions {
 const answerLimit = 64 * 1024
 
 /**
- * Asks once, on a connection of its own that is closed afterwards. Never rejects. Proxy variables do not apply.
+ * Asks once, on a connection of its own that is closed afterwards, or on one of its `agent`'s. Never rejects. Proxy variables do not apply.
  *
  * @category constructors
  * @since 0.1.0
@@ -60,7 +62,7 @@ export const exchange = (options: ExchangeOptions): Promise<Exchange> =>
         ...dialOf(options.address),
         method: options.method,
         path: options.path,
-        agent: false,
+        agent: options.agent ?? false,
         headers: {
           ...options.headers,
           ...(body === undefined
@@ -72,7 +74,7 @@ export const exchange = (options: ExchangeOptions): Promise<Exchange> =>
       const settle = (outcome: Exchange) => {
         clearTimeout(timer)
         signal?.removeEventListener("abort", silent)
-        request.destroy()
+        if (options.agent === undefined || outcome._tag !== "Answer") request.destroy()
         resolve(outcome)
       }
       const silent = () => settle({ _tag: "Silent" })
@@ -87,6 +89,17 @@ export const exchange = (options: ExchangeOptions): Promise<Exchange> =>
       resolve({ _tag: "Lost", why: "its address cannot be used" })
     }
   })
+
+/**
+ * One connection at most, kept from one exchange to the next.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const oneConnection = (): Http.Agent => {
+  const { Agent } = http()
+  return new Agent({ keepAlive: true, maxSockets: 1 })
+}
 
 const outcomeOf = ({ code }: NodeJS.ErrnoException): Exchange => {
   switch (code) {

@@ -10,7 +10,7 @@ import type { Registration } from "../Registration.ts"
 import type { ServiceHealth } from "../ServiceHealth.ts"
 import { healthOf } from "../StartupOutcome.ts"
 import { type Address, addressIn } from "./address.ts"
-import { type Exchange, exchange, type ExchangeOptions } from "./exchange.ts"
+import { type Exchange, exchange, type ExchangeOptions, oneConnection } from "./exchange.ts"
 
 /**
  * Proved on both sides: requests may carry the token, to this address only.
@@ -110,16 +110,31 @@ export const attach = async (
     readonly signal?: AbortSignal | undefined
   } = {}
 ): Promise<Attached> => {
-  const { instanceID, url } = registration
+  const { url } = registration
   const address = addressIn(options.directory, url)
   if (address === undefined) {
     const isSocket = url.startsWith("unix:")
     return unreachable(isSocket ? "that is no socket in its state directory" : `${url} is not a loopback address`)
   }
-  const { endpoint } = address
   const { signal, timeoutMs = healthTimeoutMs } = options
+  const agent = oneConnection()
   const post = (body: unknown) =>
-    exchange({ address, method: "POST", path: "/service/session", body, timeoutMs, signal })
+    exchange({ address, method: "POST", path: "/service/session", body, timeoutMs, signal, agent })
+  try {
+    return await prove(registration, address, secret, post)
+  } finally {
+    agent.destroy()
+  }
+}
+
+const prove = async (
+  registration: Registration,
+  address: Address,
+  secret: Credential.Secret | undefined,
+  post: (body: unknown) => Promise<Exchange>
+): Promise<Attached> => {
+  const { instanceID } = registration
+  const { endpoint } = address
   const clientNonce = Credential.random()
   const first = await post({ clientNonce, instanceID })
   if (first._tag !== "Answer" || first.status !== 200) return explain(first)
