@@ -14,7 +14,7 @@ const files = {
 /** docs/exit-codes.md; a registered process that has ended is `unreachable`, and known not to run. */
 const statusCodes: Readonly<Record<string, ReadonlyArray<number>>> = {
   ready: [0],
-  missing: [3],
+  missing: [3, 4],
   unreachable: [3, 4],
   starting: [5],
   stopping: [6],

@@ -25,8 +25,9 @@ import { Discovery } from "./Discovery.ts"
 import { connect, type Usable } from "./internal/connect.ts"
 import * as connections from "./internal/connections.ts"
 import { type Found, type Intent, whyNot } from "./internal/decide.ts"
-import { type Follow, follow, type FollowSource, shown, watch } from "./internal/follow.ts"
+import { type Follow, follow, type FollowSource, watch } from "./internal/follow.ts"
 import * as http from "./internal/http.ts"
+import { make as makeShownState } from "./internal/shownState.ts"
 import { inProcess, type Runnable } from "./internal/inProcess.ts"
 import * as stopping from "./internal/stopping.ts"
 import { missing, type ServiceState } from "./ServiceState.ts"
@@ -173,24 +174,14 @@ const readyOf = ({ health, session }: Usable): Ready => ({
 })
 
 const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths, access: Access) {
-  const discovery = yield* Discovery
   const spawner = yield* Spawner
   const base = yield* HttpClient.HttpClient
-  const heed = yield* connections.displaced
-  const current = yield* SubscriptionRef.make(missing)
+  const state = yield* makeShownState(yield* Discovery, yield* connections.displaced)
+  const { current, discovery, publish, seen } = state
   let diagnostic = ""
-  let seen: Found | undefined
-
-  const set = (next: (before: ServiceState) => ServiceState) =>
-    SubscriptionRef.update(current, (before) => {
-      const state = next(before)
-      heed(state)
-      return JSON.stringify(before) === JSON.stringify(state) ? before : state // the same object until it changes
-    })
-  const publish = (found: Found) => set((before) => shown((seen = found), undefined, 0, before))
   const note = (text: string) => Effect.sync(() => void (diagnostic = text))
   const around = { spec, paths, discovery, spawner, publish, note }
-  const watching = yield* RcRef.make({ acquire: Effect.forkScoped(watch(discovery, paths, set)) })
+  const watching = yield* RcRef.make({ acquire: Effect.forkScoped(watch(state, paths)) })
 
   const intend = (mode: Intent["mode"], more?: Partial<Intent>): Intent => ({
     mode,
@@ -231,7 +222,7 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
   })
   const notReady = Effect.gen(function* () {
     const line = StatusText.line(yield* SubscriptionRef.get(current), spec)
-    const words = diagnostic || whyNot(seen) || line.text
+    const words = diagnostic || whyNot(seen()) || line.text
     return yield* new ServiceNotReady({
       diagnostic: words,
       message: `${spec.title ?? spec.app} did not become ready: ${words}`,

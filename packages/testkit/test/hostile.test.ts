@@ -271,8 +271,8 @@ describe(`${each} requests of each hostile kind`, () => {
             }
           }
 
-          assert.isAtMost(yield* collected, warm * 1.1, `memory, which was ${warm} kB`)
           yield* kit.eventually("no connection is left", open, (now) => now <= descriptors + 1)
+          assert.isAtMost(yield* collected, warm * 1.1, `memory, which was ${warm} kB`)
           assert.deepStrictEqual(yield* isReady(kit), before)
           assert.deepStrictEqual(boots(kit), [pid])
           const log = fs.readFileSync(kit.paths.log, "utf8")

@@ -128,7 +128,9 @@ describe.concurrent("the owner is replaced under clients that post, stream and f
                   else assert.isAtMost(doers.length, lost?.landed === "maybe" ? 1 : 0, `post ${id}`)
                 }
                 const losses = posted.filter(({ lost }) => lost !== undefined)
-                assert.isAtMost(losses.length, how === "restarted" ? 0 : clients.length)
+                // the kernel closes a killed owner's connections and its listener one after the other: who comes again at
+                // once may be cut a second time
+                assert.isAtMost(losses.length, how === "restarted" ? 0 : 2 * clients.length)
                 for (const { lost } of losses) {
                   assert.strictEqual(lost!.url, first.url)
                   assert.include(lost!.message, `${first.url} was lost during POST /add`)

@@ -5,7 +5,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import type { Discovery } from "../Discovery.ts"
+import type { ShownState } from "./shownState.ts"
 import { make as makeHearing } from "./hearing.ts"
 import { type Outlived, resumed } from "./resume.ts"
 import { type Found, isOtherwise, stateOf } from "./decide.ts"
@@ -46,9 +46,8 @@ const monotonicMs = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos
 
 /** Looks again and again: at once when something is heard, soon while something is missing, now and then while all is well. */
 export const watch = (
-  discovery: Discovery["Service"],
-  paths: ServicePaths,
-  set: (next: (before: ServiceState) => ServiceState) => Effect.Effect<void>
+  { discovery, hear, publish }: Pick<ShownState, "discovery" | "hear" | "publish">,
+  paths: ServicePaths
 ): Effect.Effect<never> =>
   Effect.gen(function* () {
     const hearing = yield* makeHearing(paths)
@@ -59,16 +58,11 @@ export const watch = (
       )
       const now = yield* monotonicMs
       silence = hush(silence, found, now)
-      yield* set((before) => shown(found, silence, now, before))
-      if (found._tag === "Reachable") {
-        yield* hearing.toOwner(found.session, (health) =>
-          // its last words may come late: whom another look has found gone, or followed by another, they do not bring back
-          set((before) =>
-            before.registration?.instanceID === health.instanceID ? stateOf({ ...found, health }) : before
-          )
-        )
-      }
-      yield* hearing.next(found._tag !== "Reachable" ? 250 : isSteady(found.health.status) ? 2000 : 500)
+      yield* publish(found, silence, now)
+      const listening =
+        found._tag === "Reachable" && (yield* hearing.toOwner(found.session, (health) => hear(found, health)))
+      // the stream brings changes at once; the look beneath notices a frozen owner
+      yield* hearing.next(!listening ? 250 : isSteady(found.health.status) ? 2000 : 500)
     }
   }).pipe(Effect.scoped)
 

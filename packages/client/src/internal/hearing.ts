@@ -2,6 +2,7 @@
 import type { Session } from "@holdfast/lifecycle/Credential"
 import type { ServiceHealth } from "@holdfast/lifecycle/ServiceHealth"
 import type { ServicePaths } from "@holdfast/lock/ServicePaths"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
@@ -17,14 +18,20 @@ export type Heard = ContenderEvent | { readonly type: "changed" }
 export interface Hearing {
   /** Listens to this contender too. */
   readonly toContender: (contender: Contender) => Effect.Effect<void, never, Scope.Scope>
-  /** Listens to this owner too, which says when it is ready, until it ends; to nobody twice. */
+  /**
+   * Listens to this owner too, which says when it is ready; to nobody twice. A stream that ended is opened again, but not
+   * at once: `false` then.
+   */
   readonly toOwner: (
     session: Session,
     onHealth?: (health: ServiceHealth) => Effect.Effect<void>
-  ) => Effect.Effect<void, never, Scope.Scope>
+  ) => Effect.Effect<boolean, never, Scope.Scope>
   /** What is heard next; nothing after so many milliseconds, a fifth more or less. */
   readonly next: (withinMs: number) => Effect.Effect<Heard | undefined>
 }
+
+/** Nanoseconds before a stream that ended is opened again: an owner that stops ends it, and answers for a while. */
+const pause = 200_000_000n
 
 export const jittered = (ms: number): Effect.Effect<number> =>
   Effect.map(Random.next, (random) => Math.round(ms * (0.8 + 0.4 * random)))
@@ -41,9 +48,9 @@ export const make = (paths: ServicePaths): Effect.Effect<Hearing, never, Scope.S
       Effect.sync(() => watchRecords([paths.registration, paths.owner], changed)),
       ({ close }) => Effect.sync(close)
     )
-    /** Who is listened to, or was: a stream that ended is opened again only when a time has passed in which nothing was heard. */
+    /** Who is listened to, or was, and when that stream ended. */
     let followed = ""
-    let following = false
+    let ended: bigint | undefined
     return {
       toContender: ({ events }) =>
         Queue.take(events).pipe(
@@ -53,29 +60,30 @@ export const make = (paths: ServicePaths): Effect.Effect<Hearing, never, Scope.S
           Effect.asVoid
         ),
       toOwner: (session, onHealth = () => Effect.void) =>
-        Effect.suspend(() => {
+        Effect.gen(function* () {
           const { instanceID } = session.registration
-          if (followed === instanceID) return Effect.void
+          const now = yield* Clock.monotonicTimeNanos
+          if (followed === instanceID && (ended === undefined || now - ended < pause)) return ended === undefined
           followed = instanceID
-          following = true
-          return healthEvents(session).pipe(
+          ended = undefined
+          yield* healthEvents(session).pipe(
             Stream.runForEach((health) => Effect.andThen(onHealth(health), Effect.sync(changed))),
-            Effect.ensuring(
+            Effect.andThen(Clock.monotonicTimeNanos),
+            Effect.andThen((at) =>
               Effect.sync(() => {
-                if (followed === instanceID) following = false
+                if (followed === instanceID) ended = at
                 changed()
               })
             ),
-            Effect.forkScoped,
-            Effect.asVoid
+            Effect.forkScoped
           )
+          return true
         }),
       next: (withinMs) =>
         Effect.gen(function* () {
           const event = Option.getOrUndefined(yield* Effect.timeoutOption(Queue.take(heard), yield* jittered(withinMs)))
           if (event?.type === "changed") pending = false
           if (event !== undefined) return event
-          if (!following) followed = ""
           return yield* Effect.sync(() => void records.renew())
         })
     }

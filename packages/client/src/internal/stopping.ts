@@ -115,6 +115,7 @@ export const stop = (
     const pid = note?.pid ?? (found._tag === "Unreachable" ? found.registration.pid : undefined)
     if (found._tag === "Reachable") {
       const deadline = yield* askToStop(found.session)
+      if (deadline !== undefined) yield* publish(stoppingNow(found))
       const gone = yield* waitUntilGone(discovery, found.health.instanceID, (deadline ?? 0) + 2000, publish)
       const ended = note === undefined ? gone : hasEnded(paths, note) || (gone && (yield* waitEnded(paths, note, 2000)))
       if (ended) return outcome("Stopped", `${title} stopped.`, found.health.pid)
@@ -132,6 +133,12 @@ export const stop = (
     const asked = found._tag === "Reachable" && found.health.status.type !== "stopping"
     return yield* signalled(title, paths, note, asked)
   })
+
+/** It has agreed: from now on it stops, which may be over before anybody looks again. */
+const stoppingNow = (found: Extract<Found, { readonly _tag: "Reachable" }>, targetVersion?: string): Found => {
+  const status = { type: "stopping", ...(targetVersion === undefined ? {} : { targetVersion }) } as const
+  return { ...found, health: { ...found.health, status } }
+}
 
 /** Ends a process that is provably that owner; verified anew before each signal. */
 const signalled = (
@@ -177,6 +184,7 @@ export const replace = (
     if (session !== undefined) {
       const deadline = yield* askToStop(session, targetVersion)
       if (deadline === undefined && found._tag === "Reachable") return false
+      if (deadline !== undefined && found._tag === "Reachable") yield* publish(stoppingNow(found, targetVersion))
       const { instanceID } = session.registration
       if (deadline !== undefined && (yield* waitUntilGone(discovery, instanceID, deadline + 2000, publish))) return true
     }
