@@ -3,14 +3,19 @@ import { defineConfig } from "vitest/config"
 
 const project = (root: string) => ({
   extends: true as const,
-  test: { name: root.slice(root.indexOf("/") + 1), root, include: ["test/**/*.test.ts"] }
+  test: {
+    name: root.slice(root.indexOf("/") + 1),
+    root,
+    include: ["test/**/*.test.ts"],
+    ...(root === "packages/testkit" ? { globalSetup: "./test/bundle.ts" } : {})
+  }
 })
 
 export default defineConfig({
   test: {
     reporters: ["default", "./vitest.plain-reporter.ts"],
     // tests start real processes; two cores do not carry more files at once
-    maxWorkers: 3,
+    maxWorkers: 4,
     maxConcurrency: 3,
     // most of a test's time is Node reading the same sources in yet another process
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("./node_modules/.cache/node-compile", import.meta.url)) },

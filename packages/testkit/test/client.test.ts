@@ -6,9 +6,9 @@ import type { Testkit } from "@holdfast/testkit/Testkit"
 import { Effect, Fiber, Layer, Result, Schedule, Stream } from "effect"
 import * as fs from "node:fs"
 import * as net from "node:net"
-import { fileURLToPath } from "node:url"
 import { setKnobs } from "./fixture/service.ts"
 import { boots, isReady, withKit } from "./withKit.ts"
+import { programOf } from "./fixture/programs.ts"
 
 /** A client of its own, as another process would have. */
 const as = <A, E, R>(
@@ -24,7 +24,7 @@ const flaky = (kit: Testkit["Service"], failures: number): ServiceSpec => {
   fs.writeFileSync(`${kit.paths.directory}/failures`, String(failures))
   return {
     ...kit.spec,
-    entry: { command: process.execPath, args: [fileURLToPath(new URL("./fixture/flaky.ts", import.meta.url))] }
+    entry: { command: process.execPath, args: [programOf("flaky")] }
   }
 }
 

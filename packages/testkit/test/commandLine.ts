@@ -5,10 +5,8 @@ import { Effect, type Scope } from "effect"
 import * as childProcess from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { fileURLToPath } from "node:url"
 import { environmentOf } from "./elsewhere.ts"
-
-const fixture = (name: string) => fileURLToPath(new URL(`./fixture/${name}.ts`, import.meta.url))
+import { programOf } from "./fixture/programs.ts"
 
 export interface Ran {
   readonly code: number | null
@@ -35,7 +33,7 @@ export const commandOf = (
     process.execPath,
     "--conditions",
     "development",
-    fixture(quick ? "quickLine" : "commandLine"),
+    programOf(quick ? "quickLine" : "commandLine"),
     "service",
     ...args
   ],

@@ -242,7 +242,7 @@ describe.concurrent("doctor", () => {
           )
           change(kit.paths.owner, { startedAt: 0 })
           const older = version((yield* examine(directory)).findings)
-          assert.match(older.saw, /^v1\.0\.0 runs, and its program .*daemon\.ts was changed since it started\.$/)
+          assert.match(older.saw, /^v1\.0\.0 runs, and its program .*daemon\.(ts|mjs) was changed since it started\.$/)
           assert.strictEqual(older.action, "Run `fixture service restart`.")
           assert.match((yield* service(directory, ["status"])).stdout, /; its program was changed since\.\n$/)
           const owner = yield* kit.owner

@@ -5,6 +5,8 @@ import { Effect, Layer } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import * as fs from "node:fs"
 import * as net from "node:net"
+import { pathToFileURL } from "node:url"
+import { sourceOf } from "./fixture/programs.ts"
 import { fixture } from "./fixture/service.ts"
 import { boots, isReady, withKit } from "./withKit.ts"
 
@@ -14,7 +16,8 @@ describe("election", () => {
   it.live("ten contenders start simultaneously: exactly one crosses the application-boot boundary", () =>
     withKit({}, (kit) =>
       Effect.gen(function* () {
-        const members = yield* kit.swarm(10)
+        // from the sources: in a bundle one could not see what is loaded
+        const members = yield* kit.swarm(10, { spec: { ...kit.spec, entry: pathToFileURL(sourceOf("daemon")) } })
         const owner = yield* kit.owner
         const losers = members.filter(({ pid }) => pid !== owner.pid)
         const ended = yield* Effect.forEach(losers, (loser) => loser.exited, { concurrency: "unbounded" }).pipe(

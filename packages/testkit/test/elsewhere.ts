@@ -3,9 +3,9 @@ import { Effect } from "effect"
 import * as childProcess from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { fileURLToPath } from "node:url"
+import { programOf } from "./fixture/programs.ts"
 
-const client = fileURLToPath(new URL("./fixture/client.ts", import.meta.url))
+const client = programOf("client")
 
 export type Verb = "launch" | "ensure" | "status" | "call" | "follow" | "stop" | "restart" | "everything"
 

@@ -6,15 +6,15 @@ import type { Testkit } from "@holdfast/testkit/Testkit"
 import { Context, Effect, Fiber, Layer, Stream } from "effect"
 import * as childProcess from "node:child_process"
 import * as fs from "node:fs"
-import { fileURLToPath } from "node:url"
 import { clientSays, type Verb } from "./elsewhere.ts"
 import { runtimes } from "./runtimes.ts"
 import { boots, withKit } from "./withKit.ts"
+import { programOf } from "./fixture/programs.ts"
 
 type Kit = Testkit["Service"]
 
 /** A daemon that writes down each start of it; the first `failures` end at once. */
-const counting = fileURLToPath(new URL("./fixture/flaky.ts", import.meta.url))
+const counting = programOf("flaky")
 const countingIn = (kit: Kit, failures = 0): ServiceSpec => {
   fs.writeFileSync(`${kit.paths.directory}/failures`, String(failures))
   return {
@@ -167,13 +167,7 @@ describe.concurrent("the spawn lock", () => {
         fs.writeFileSync(`${kit.paths.directory}/slow`, "1000")
         const first = childProcess.spawn(
           process.execPath,
-          [
-            "--conditions",
-            "development",
-            fileURLToPath(new URL("./fixture/client.ts", import.meta.url)),
-            "launch",
-            kit.paths.directory
-          ],
+          ["--conditions", "development", programOf("client"), "launch", kit.paths.directory],
           { env: { PATH: process.env["PATH"], ENTRY: counting }, stdio: "ignore" }
         )
         yield* kit.eventually(

@@ -2,10 +2,10 @@
 import type { Testkit } from "@holdfast/testkit/Testkit"
 import { Effect, type Scope } from "effect"
 import * as childProcess from "node:child_process"
-import { fileURLToPath } from "node:url"
 import { environmentOf } from "./elsewhere.ts"
+import { programOf } from "./fixture/programs.ts"
 
-const program = fileURLToPath(new URL("./fixture/terminalUi.ts", import.meta.url))
+const program = programOf("terminalUi")
 
 export interface Interface {
   readonly pid: number

@@ -2,14 +2,16 @@ import { assert, describe, it } from "@effect/vitest"
 import { define } from "@holdfast/lifecycle/ServiceSpec"
 import { Testkit } from "@holdfast/testkit/Testkit"
 import { Effect, type Scope } from "effect"
+import { pathToFileURL } from "node:url"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { DatabaseSync } from "node:sqlite"
+import { programOf } from "./fixture/programs.ts"
 
 const spec = define({
   app: "jobs",
   version: "1.0.0",
-  entry: new URL("./fixture/jobsDaemon.ts", import.meta.url)
+  entry: pathToFileURL(programOf("jobsDaemon"))
 })
 const withJobs = (test: (kit: Testkit["Service"]) => Effect.Effect<void, unknown, Scope.Scope>) =>
   Testkit.use(test).pipe(Effect.scoped, Effect.provide(Testkit.layer(spec)))

@@ -6,11 +6,9 @@ import { Effect, Layer, type Scope } from "effect"
 import * as childProcess from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { fileURLToPath } from "node:url"
 import { environmentOf } from "./elsewhere.ts"
 import type { How } from "./fixture/oddOwner.ts"
-
-const fixture = (name: string) => fileURLToPath(new URL(`./fixture/${name}.ts`, import.meta.url))
+import { programOf } from "./fixture/programs.ts"
 
 /** A client of its own, as another process would have. */
 export const as = <A, E, R>(
@@ -25,7 +23,7 @@ export const versioned = (kit: Testkit["Service"], version: string, installed = 
   version,
   entry: {
     command: process.execPath,
-    args: ["--conditions", "development", fixture("versionDaemon"), installed]
+    args: ["--conditions", "development", programOf("versionDaemon"), installed]
   }
 })
 
@@ -55,7 +53,7 @@ export const oddOwner = (
       Effect.sync(() =>
         childProcess.spawn(
           process.execPath,
-          ["--conditions", "development", fixture("oddOwner"), directory, how, version],
+          ["--conditions", "development", programOf("oddOwner"), directory, how, version],
           { stdio: ["ignore", "inherit", "inherit"] }
         )
       ),
@@ -96,7 +94,7 @@ export const program = (
   version: string
 ): Effect.Effect<Program, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const args = ["--conditions", "development", fixture("versionClient"), verb, kit.paths.directory, version]
+    const args = ["--conditions", "development", programOf("versionClient"), verb, kit.paths.directory, version]
     const child = yield* Effect.acquireRelease(
       Effect.sync(() =>
         childProcess.spawn(process.execPath, args, { env: environmentOf(), stdio: ["ignore", "pipe", "inherit"] })

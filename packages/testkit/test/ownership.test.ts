@@ -119,7 +119,7 @@ describe.concurrent("ownership of a running service", () => {
               () => ({
                 daemons: kit
                   .processes()
-                  .filter(({ command }) => command.includes("daemon.ts"))
+                  .filter(({ command }) => /daemon\.(ts|mjs)/.test(command))
                   .map(({ pid }) => pid),
                 registration: pidIn(kit.paths.registration),
                 note: OwnerNote.living(kit.paths.owner, kit.paths.lock)?.pid,

@@ -7,6 +7,7 @@ import * as net from "node:net"
 import * as os from "node:os"
 import * as path from "node:path"
 import { pathToFileURL } from "node:url"
+import { programOf } from "./fixture/programs.ts"
 import { clientSays, inOwnNetwork, may } from "./elsewhere.ts"
 import { withKit } from "./withKit.ts"
 
@@ -27,7 +28,7 @@ const works = (spec: ServiceSpec) =>
     })
   )
 
-const daemon = new URL("./fixture/daemon.ts", import.meta.url).href
+const daemon = pathToFileURL(programOf("daemon")).href
 
 describe.concurrent("a service in a place with an odd name", () => {
   const names = ["a b", "a'b", 'a"b$(touch X)', "é", "日本", "-n", "a\nb", "a.", "%41", "#?&"]

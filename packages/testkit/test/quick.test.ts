@@ -3,21 +3,19 @@ import type { Testkit } from "@holdfast/testkit/Testkit"
 import { Effect } from "effect"
 import * as childProcess from "node:child_process"
 import * as fs from "node:fs"
-import { fileURLToPath } from "node:url"
 import { service } from "./commandLine.ts"
 import { boots, isReady, withKit } from "./withKit.ts"
+import { programOf } from "./fixture/programs.ts"
 
 type Kit = Testkit["Service"]
-
-const fixtureOf = (name: string) => fileURLToPath(new URL(`./fixture/${name}.ts`, import.meta.url))
 
 /** What the program said, how it ended, and how long it took. */
 const program = (kit: Kit, then: "client" | "nothing", directory = kit.paths.directory) =>
   Effect.promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>(
     () =>
       new Promise((resolve) => {
-        const args = ["--conditions", "development", fixtureOf("beginning"), directory, then]
-        const env = { PATH: process.env["PATH"], ENTRY: fixtureOf("flaky") }
+        const args = ["--conditions", "development", programOf("beginning"), directory, then]
+        const env = { PATH: process.env["PATH"], ENTRY: programOf("flaky") }
         const child = childProcess.execFile(process.execPath, args, { env, timeout: 20_000 }, (_, stdout, stderr) =>
           resolve({ code: child.exitCode, stdout, stderr })
         )

@@ -2,13 +2,14 @@ import { assert, describe, it } from "@effect/vitest"
 import type { Testkit } from "@holdfast/testkit/Testkit"
 import { Effect } from "effect"
 import * as fs from "node:fs"
-import { fileURLToPath, pathToFileURL } from "node:url"
+import { pathToFileURL } from "node:url"
 import { setKnobs } from "./fixture/service.ts"
 import { open, raw, ticks } from "./interfaces.ts"
 import { freePort } from "./ports.ts"
 import { boots, isReady, withKit } from "./withKit.ts"
+import { programOf } from "./fixture/programs.ts"
 
-const counting = fileURLToPath(new URL("./fixture/flaky.ts", import.meta.url))
+const counting = programOf("flaky")
 const failures = (kit: Testkit["Service"], count: number) =>
   fs.writeFileSync(`${kit.paths.directory}/failures`, String(count))
 const starts = (kit: Testkit["Service"]): number =>
@@ -164,7 +165,11 @@ describe.concurrent("reconnect", () => {
           assert.deepStrictEqual(boots(kit), [owner.pid])
           assert.lengthOf(screen.lines("reopened"), 1)
           for (const one of [screen, late]) {
-            assert.strictEqual(one.lines("state").at(-1), "state: Fixture v1.0.0 is ready.")
+            yield* kit.eventually(
+              "it shows that all is well again",
+              () => one.lines("state").at(-1),
+              (line) => line === "state: Fixture v1.0.0 is ready."
+            )
             assert.notMatch(one.output(), raw)
           }
         })
@@ -194,7 +199,7 @@ describe.concurrent("Ctrl-C", () => {
           failures(kit, 1000)
           yield* ends("nobody can be started", (output) => output.includes("error: Fixture"), { ENTRY: counting })
           setKnobs(kit.paths.directory, { bootMs: 60_000 })
-          yield* ends("it starts", (output) => output.includes("state: Starting"))
+          yield* ends("it starts", (output) => output.includes("state: Starting Fixture"))
           const booting = yield* kit.owner
           yield* booting.kill
           yield* booting.exited

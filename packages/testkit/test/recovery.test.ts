@@ -6,13 +6,13 @@ import type { Testkit } from "@holdfast/testkit/Testkit"
 import { Effect, Layer } from "effect"
 import * as childProcess from "node:child_process"
 import * as fs from "node:fs"
-import { fileURLToPath } from "node:url"
 import { clientSays, commandOf, environmentOf } from "./elsewhere.ts"
 import { setKnobs } from "./fixture/service.ts"
 import { type Interface, open, raw, ticks } from "./interfaces.ts"
 import { end } from "./people.ts"
 import { freePort } from "./ports.ts"
 import { boots, isReady, withKit } from "./withKit.ts"
+import { programOf } from "./fixture/programs.ts"
 
 type Kit = Testkit["Service"]
 
@@ -25,7 +25,7 @@ const timed = <A, E>(effect: Effect.Effect<A, E>) =>
     return Effect.map(effect, (value) => ({ value, ms: performance.now() - began }))
   })
 
-const counting = fileURLToPath(new URL("./fixture/flaky.ts", import.meta.url))
+const counting = programOf("flaky")
 const startsIn = (kit: Kit): number => {
   const file = `${kit.paths.directory}/starts`
   return fs.existsSync(file) ? fs.readFileSync(file, "utf8").trim().split("\n").length : 0
@@ -121,7 +121,9 @@ describe.concurrent("a service that cannot be started", () => {
             .readdirSync(directory)
             .filter(
               (name) =>
-                !/^(boots|service\.(json|lock|spawn\.lock|owner\.json|lease\.db(-journal)?|secret|log))$/.test(name)
+                !/^(boots|service\.(json|lock|spawn\.lock|owner\.json|lease\.db(-journal)?|secret|log|cache))$/.test(
+                  name
+                )
             )
           assert.deepStrictEqual(unknown, [])
           assert.strictEqual(fs.readFileSync(`${directory}/boots`, "utf8"), `${pid}\n`)

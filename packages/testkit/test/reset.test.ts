@@ -102,6 +102,7 @@ describe.concurrent("reset", () => {
         fs.rmSync(kit.paths.owner)
         yield* refuses(kit, 69, running)
         yield* owner.thaw
+        yield* kit.eventually("its note is back", () => fs.existsSync(kit.paths.owner), Boolean)
       })
     )
   )

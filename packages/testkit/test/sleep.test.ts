@@ -2,11 +2,11 @@ import { assert, describe, it } from "@effect/vitest"
 import type { Testkit } from "@holdfast/testkit/Testkit"
 import { Effect } from "effect"
 import * as fs from "node:fs"
-import { fileURLToPath } from "node:url"
 import { type Interface, open, raw, ticks } from "./interfaces.ts"
 import { boots, isReady, withKit } from "./withKit.ts"
+import { programOf } from "./fixture/programs.ts"
 
-const counting = fileURLToPath(new URL("./fixture/flaky.ts", import.meta.url))
+const counting = programOf("flaky")
 
 /** More than the lease of 30 s. */
 const sleepMs = 40_000

@@ -23,7 +23,13 @@ const isPrivate = (directory: string): boolean => {
 export const enable = ({ cache }: ServicePaths): void => {
   const { enableCompileCache, getCompileCacheDir } = modules()
   if (enableCompileCache === undefined || getCompileCacheDir() !== undefined) return
-  if (process.env["NODE_DISABLE_COMPILE_CACHE"] === undefined && isPrivate(cache)) enableCompileCache(cache)
+  if (process.env["NODE_DISABLE_COMPILE_CACHE"] !== undefined || !isPrivate(cache)) return
+  const umask = process.umask(0o077) // it makes a directory in there that anybody may enter
+  try {
+    enableCompileCache(cache)
+  } finally {
+    process.umask(umask)
+  }
 }
 
 /** Writes it out, since a service lives for weeks and may end by a signal. Does nothing where there is none. */
