@@ -6,7 +6,7 @@ import type { ServiceState } from "../ServiceState.ts"
 import { type Look, look } from "./look.ts"
 
 /** How long the look may take: who asks gets an answer within two seconds, the start of this process included. */
-export const patienceMs = 1200
+export const patienceMs = 1500
 
 export const unanswered = (seen: Look): ServiceState => ({
   status: { type: "unreachable" },
