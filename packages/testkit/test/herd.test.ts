@@ -128,6 +128,29 @@ describe.concurrent("the spawn lock", () => {
   }
 
   it.live(
+    "where there is none to be had, everybody may start a contender: those that lose leave within two seconds, and all attach",
+    () =>
+      withKit({}, (kit) =>
+        Effect.gen(function* () {
+          countingIn(kit)
+          fs.mkdirSync(kit.paths.spawnLock)
+          const said = yield* herd(kit, 10, "launch")
+          assert.strictEqual(new Set(said.map(({ output, value }) => value?.instanceID ?? output)).size, 1)
+          assert.isAtLeast(starts(kit).length, 2, "it is the lock that keeps the others from it")
+          yield* kit.eventually(
+            "the owner is alone",
+            () => kit.processes().map(({ pid }) => pid),
+            (pids) => pids.length === 1,
+            { within: "2 seconds" }
+          )
+          assert.lengthOf(boots(kit), 1)
+          fs.rmdirSync(kit.paths.spawnLock)
+        })
+      ),
+    60_000
+  )
+
+  it.live(
     "who holds the spawn lock is frozen: a handful of contenders at most, and all attach",
     () =>
       withKit({}, (kit) =>

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { launchOf } from "@holdfast/client/Spawner"
 import * as identity from "@holdfast/lock/identity"
 import type { Testkit } from "@holdfast/testkit/Testkit"
-import { Effect } from "effect"
+import { Effect, Stream } from "effect"
 import { spawn } from "node:child_process"
 import * as fs from "node:fs"
 import { DatabaseSync } from "node:sqlite"
@@ -214,11 +214,18 @@ describe.concurrent("a running owner", () => {
   )
 
   it.live(
-    "whose event loop is blocked longer than every time-out is waited for, by three clients at once, and followed by nobody",
+    "whose event loop is blocked longer than every time-out is waited for, by three clients at once, and followed by nobody; a stream that was open goes on",
     () =>
       withKit({}, (kit) =>
         Effect.gen(function* () {
           const before = yield* kit.client.ensure()
+          const chunks: Array<string> = []
+          const streaming = yield* Stream.unwrap(
+            Effect.map(kit.client.http.get("/ticks"), ({ stream }) => Stream.decodeText(stream))
+          ).pipe(
+            Stream.runForEach((chunk) => Effect.sync(() => void chunks.push(chunk))),
+            Effect.forkScoped
+          )
           yield* kit.client.http.post("/block")
           const said = yield* Effect.all(
             [1, 2, 3].map(() => clientSays("ensure", kit.paths.directory, { deadlineMs: 18_000 })),
@@ -226,6 +233,14 @@ describe.concurrent("a running owner", () => {
           )
           for (const { output, value } of said) assert.deepStrictEqual(value, before, output)
           assert.lengthOf(boots(kit), 1)
+          const then = chunks.length
+          yield* kit.eventually(
+            "the stream goes on",
+            () => chunks.length,
+            (count) => count > then + 3
+          )
+          assert.isUndefined(streaming.pollUnsafe())
+          for (const [, pid] of chunks.join("").matchAll(/"pid":(\d+)/g)) assert.strictEqual(Number(pid), before.pid)
         })
       )
   )

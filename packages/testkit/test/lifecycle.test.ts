@@ -55,6 +55,11 @@ describe("lifecycle", () => {
           assert.isAbove(answers.length, 50)
           const last = yield* Fiber.join(asked)
           assert.strictEqual(last.status, 401) // ready by now: the application's door, and no token
+          yield* kit.eventually(
+            "who follows has seen it too",
+            () => seen,
+            (types) => types.includes("ready")
+          )
           assert.deepStrictEqual(
             seen.filter((type) => type !== "missing"),
             ["starting", "ready"]

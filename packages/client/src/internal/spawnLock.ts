@@ -62,7 +62,8 @@ export const takeAnyway = (paths: ServicePaths): Turn => {
     : { _tag: "Ours", lock: without(paths) }
 }
 
-const without = (paths: ServicePaths): SpawnLock => lockOf(paths, undefined, () => undefined)
+/** The record, for who does not hold the lock. */
+export const without = (paths: ServicePaths): SpawnLock => lockOf(paths, undefined, () => undefined)
 
 const getsOn = ({ starter }: Budget.Budget): boolean =>
   starter !== undefined && identity.state(starter) === "alive" && !identity.isStopped(starter)

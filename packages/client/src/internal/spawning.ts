@@ -6,7 +6,7 @@ import * as StateDirectory from "@holdfast/lock/StateDirectory"
 import { type Budget, crashed, empty, started } from "./budget.ts"
 import { type Contender, start } from "./contender.ts"
 import { look } from "./look.ts"
-import { take, takeAnyway } from "./spawnLock.ts"
+import { take, takeAnyway, without } from "./spawnLock.ts"
 
 /** What a client knows when it wants a contender. */
 export interface Wanting {
@@ -76,10 +76,13 @@ export const hold = async (paths: ServicePaths): Promise<() => void> => {
   return turn.lock.release
 }
 
-/** Tells the other clients how the start ended; left out where somebody is starting the next one already. */
+/**
+ * Tells the other clients how the start ended, also while one of them starts the next: what the two write over each other
+ * is worth less than that all of them start it once more.
+ */
 export const tellCrash = async (paths: ServicePaths, words: string): Promise<void> => {
   const turn = await take(paths)
-  if (turn._tag === "Taken") return
-  turn.lock.write(crashed(turn.lock.budget(), words, Date.now()))
-  turn.lock.release()
+  const lock = turn._tag === "Ours" ? turn.lock : without(paths)
+  lock.write(crashed(lock.budget(), words, Date.now()))
+  lock.release()
 }
