@@ -191,8 +191,8 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
     asked: false,
     ...more
   })
-  const anyVersion = (intent: Intent) =>
-    Effect.catchTag(connect(around, intent, spec.version), "VersionMismatch", Effect.die)
+  const anyVersion = (intent: Intent, held?: stopping.SpawnLock) =>
+    Effect.catchTag(connect(around, intent, spec.version, held), "VersionMismatch", Effect.die)
 
   const launch = Effect.fn("ServiceClient.launch")(function* (
     options?: Parameters<ServiceClient["Service"]["launch"]>[0]
@@ -276,10 +276,11 @@ const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths
           Effect.sync(() => (old ??= stopping.instanceIn(found))),
           publish(found)
         )
-      const stopped = yield* stopping.holding(paths, stopNow(see))
+      const held = yield* stopping.holding(paths)
+      const stopped = yield* stopNow(see)
       if (stopped._tag !== "Stopped" && stopped._tag !== "NotRunning") return stopped
-      return stopping.restarted(spec, readyOf(yield* anyVersion(intend("launch", { asked: true }))), old)
-    })
+      return stopping.restarted(spec, readyOf(yield* anyVersion(intend("launch", { asked: true }), held)), old)
+    }, Effect.scoped)
   })
 })
 

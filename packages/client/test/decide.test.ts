@@ -120,6 +120,22 @@ describe("what a client does next, when the owner answers", () => {
       "Replace"
     ],
     [
+      "launch: another version, which was asked and did not answer: ask it again",
+      anyOf.launch,
+      memory({ asked: "one" }),
+      reachable({ type: "ready" }, "2.0.0"),
+      0,
+      "Replace"
+    ],
+    [
+      "launch: yet another version, after one that may have agreed: no second one",
+      anyOf.launch,
+      memory({ asked: "another" }),
+      reachable({ type: "ready" }, "2.0.0"),
+      0,
+      "Mismatch"
+    ],
+    [
       "launch: yet another version after a replacement: no second one",
       anyOf.launch,
       memory({ replaced: true }),

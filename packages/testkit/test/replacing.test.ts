@@ -81,7 +81,8 @@ describe.concurrent("two installed versions", { timeout: 90_000 }, () => {
           assert.strictEqual(second?.version, v2, JSON.stringify(found))
           assert.deepStrictEqual(
             found.map(({ value }) => value),
-            [second, second, second, second, second]
+            [second, second, second, second, second],
+            JSON.stringify(found)
           )
           yield* both(second.pid)
           assert.deepStrictEqual(reigns(kit), [

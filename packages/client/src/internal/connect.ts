@@ -19,6 +19,7 @@ import type { ContenderEvent, Spawner } from "../Spawner.ts"
 import { commandOf } from "./contender.ts"
 import { afterCrash, afterSpawn, decide, type Found, initial, type Intent, type Memory, remember } from "./decide.ts"
 import { type Heard, type Hearing, make as makeHearing } from "./hearing.ts"
+import type { SpawnLock } from "./spawnLock.ts"
 import { holding, replace } from "./stopping.ts"
 
 /** DESIGN §6: the poll beneath what is heard. */
@@ -52,12 +53,15 @@ const failureAge = (found: Found): Effect.Effect<number> =>
 export const connect = (
   around: Connecting,
   intent: Intent,
-  required: string
+  required: string,
+  /** The spawn lock, held since the predecessor was ended. */
+  kept?: SpawnLock
 ): Effect.Effect<Usable, ServiceFailed | VersionMismatch | Diagnosed> =>
   Effect.gen(function* () {
     const { discovery, note, spawner, spec } = around
     const since = yield* Clock.currentTimeMillis
     let memory: Memory = initial
+    let held = kept
     let hearing: Hearing | undefined
     /** The pid of our last one. */
     let contender: number | undefined
@@ -71,8 +75,9 @@ export const connect = (
     const spawn = Effect.fnUntraced(function* (found: Found, at: number, anyway: boolean) {
       const asked = intent.asked || memory.replaced
       const spawned = yield* spawner
-        .spawn({ unlike: instanceOf(found), anyway, asked })
+        .spawn({ unlike: instanceOf(found), anyway, asked, held })
         .pipe(Effect.catchIf(isShortage, () => Effect.undefined))
+      held = undefined
       if (spawned === undefined) return
       memory = afterSpawn(memory, spawned, at, { since, jitter: yield* Random.next })
       // what others' contenders ended with is this client's cause, too
@@ -123,9 +128,12 @@ export const connect = (
             // what it would start is not what it asks for either
             if (required === spec.version && isOutdated(spec)) return yield* outdated(spec, required, found as Running)
             const { paths, publish } = around
-            const replaced = yield* holding(paths, replace(spec, paths, discovery, found as Running, required, publish))
-            if (!replaced) break // it went, or is another by now: look again after a pause
-            memory = { ...memory, replaced }
+            const old = found as Running
+            held ??= yield* holding(paths)
+            const outcome = yield* replace(spec, paths, discovery, old, required, publish)
+            if (outcome === "lost") memory = { ...memory, asked: runs(old).instanceID }
+            if (outcome !== "yes") break // it went, or is busy, or is another by now: look again after a pause
+            memory = { ...memory, replaced: true }
             continue
           }
           case "Spawn":

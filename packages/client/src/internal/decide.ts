@@ -74,6 +74,8 @@ export interface Memory {
   readonly first: boolean
   /** This launch has stopped an instance already; it does so once. */
   readonly replaced: boolean
+  /** Whom it has asked to stop, with the answer lost: that may have been the one. */
+  readonly asked: string | undefined
   /** Since when the recorded owner, alive by identity, has been silent; milliseconds on a monotonic clock. */
   readonly silentSince: number | undefined
   readonly spawns: number
@@ -93,6 +95,7 @@ export interface Memory {
 export const initial: Memory = {
   first: true,
   replaced: false,
+  asked: undefined,
   silentSince: undefined,
   spawns: 0,
   nextSpawnAt: 0,
@@ -199,7 +202,12 @@ export const decide = (intent: Intent, memory: Memory, found: Found, now: number
 
 /** A launch replaces one instance of another version, and none that it started itself: the next would be the same. */
 const another = (intent: Intent, memory: Memory, instanceID: string): Step =>
-  intent.maySpawn && !memory.replaced && memory.own !== instanceID ? "Replace" : "Mismatch"
+  intent.maySpawn &&
+  !memory.replaced &&
+  (memory.asked === undefined || memory.asked === instanceID) &&
+  memory.own !== instanceID
+    ? "Replace"
+    : "Mismatch"
 
 /** Delay before spawn number `spawns + 1`: 250 ms × 2, capped at 5 s; jitter is the caller's. */
 export const backoffMs = (spawns: number): number => Math.min(250 * 2 ** Math.max(spawns - 1, 0), 5000)

@@ -6,7 +6,7 @@ import * as StateDirectory from "@holdfast/lock/StateDirectory"
 import { type Budget, crashed, empty, started } from "./budget.ts"
 import { type Contender, start } from "./contender.ts"
 import { look } from "./look.ts"
-import { take, takeAnyway, without } from "./spawnLock.ts"
+import { type SpawnLock, take, takeAnyway, without } from "./spawnLock.ts"
 
 /** What a client knows when it wants a contender. */
 export interface Wanting {
@@ -16,6 +16,8 @@ export interface Wanting {
   readonly anyway: boolean
   /** A person asked for it: the budget begins anew. */
   readonly asked: boolean
+  /** The spawn lock, where this client has it already; it is let go of. */
+  readonly held?: SpawnLock | undefined
   /** This client still loads its own modules: it hears the startup pipe, and asks nothing before the service is ready. */
   readonly unasked?: boolean
 }
@@ -42,9 +44,13 @@ const isOwned = (paths: ServicePaths, unlike: string | undefined): boolean => {
 export const spawn = async (
   spec: ServiceSpec,
   paths: ServicePaths,
-  { anyway, asked, unasked, unlike }: Wanting
+  { anyway, asked, held, unasked, unlike }: Wanting
 ): Promise<Spawned> => {
-  const turn = anyway ? takeAnyway(paths) : await take(paths)
+  const turn = await (held !== undefined
+    ? { _tag: "Ours" as const, lock: held }
+    : anyway
+      ? takeAnyway(paths)
+      : take(paths))
   if (turn._tag === "Taken") return { _tag: "Queued", stuck: turn.stuck, budget: turn.budget }
   const { lock } = turn
   try {
@@ -65,15 +71,16 @@ export const spawn = async (
 }
 
 /**
- * Keeps the others from starting one while an owner is replaced: theirs could be of the version that is to go. The answer
- * lets go; it is no harm when nothing was held, since the service's own lock decides.
+ * Keeps the others from starting one while an owner is replaced, and until this client has started the next: theirs could
+ * be of the version that is to go. `undefined` when somebody else has the lock, which is no harm: the service's own lock
+ * decides.
  */
-export const hold = async (paths: ServicePaths): Promise<() => void> => {
-  if (StateDirectory.inspect(paths.directory) !== undefined) return () => undefined
+export const hold = async (paths: ServicePaths): Promise<SpawnLock | undefined> => {
+  if (StateDirectory.inspect(paths.directory) !== undefined) return undefined
   const turn = await take(paths)
-  if (turn._tag === "Taken") return () => undefined
+  if (turn._tag === "Taken") return undefined
   turn.lock.write({ ...turn.lock.budget(), starter: identity.own(), at: Date.now() })
-  return turn.lock.release
+  return turn.lock
 }
 
 /**

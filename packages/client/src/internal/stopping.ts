@@ -4,6 +4,7 @@ import * as identity from "@holdfast/lock/identity"
 import * as OwnerNote from "@holdfast/lock/OwnerNote"
 import type { ServicePaths } from "@holdfast/lock/ServicePaths"
 import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import * as Schedule from "effect/Schedule"
 import type { CredentialRejected, DirectoryUnusable } from "../ClientError.ts"
 import type { Discovery } from "../Discovery.ts"
@@ -11,6 +12,9 @@ import { ask, type Session } from "@holdfast/lifecycle/Credential"
 import type { Ready } from "../ServiceClient.ts"
 import type { Found } from "./decide.ts"
 import { hold } from "./spawning.ts"
+import type { SpawnLock } from "./spawnLock.ts"
+
+export type { SpawnLock } from "./spawnLock.ts"
 
 /**
  * What became of a stop, with its sentence for a person.
@@ -36,12 +40,16 @@ export const restarted = (spec: ServiceSpec, ready: Ready, old: string | undefin
 
 const pollEvery = Schedule.spaced("50 millis")
 
-/** Asks exactly that instance. The deadline it answers, in milliseconds; `undefined` when it did not accept. */
-export const askToStop = (session: Session, targetVersion?: string): Effect.Effect<number | undefined> =>
+/**
+ * Asks exactly that instance. The deadline it answers, in milliseconds; `undefined` when it did not accept, `lost` when
+ * nobody can tell whether it did.
+ */
+const askToStop = (session: Session, targetVersion?: string): Effect.Effect<number | "lost" | undefined> =>
   Effect.promise(async (signal) => {
     const { instanceID } = session.registration
     const body = targetVersion === undefined ? { instanceID } : { instanceID, targetVersion }
     const answer = await ask(session, { method: "POST", path: "/service/stop", body, signal })
+    if (answer._tag === "Silent" || answer._tag === "Lost") return "lost"
     if (answer._tag !== "Answer" || answer.status !== 202) return undefined
     const deadline = (answer.body as { readonly deadlineMs?: unknown }).deadlineMs
     return typeof deadline === "number" ? deadline : 0
@@ -114,7 +122,8 @@ export const stop = (
     const note = holder ?? (found._tag === "Missing" ? undefined : found.note)
     const pid = note?.pid ?? (found._tag === "Unreachable" ? found.registration.pid : undefined)
     if (found._tag === "Reachable") {
-      const deadline = yield* askToStop(found.session)
+      const answer = yield* askToStop(found.session)
+      const deadline = answer === "lost" ? undefined : answer
       if (deadline !== undefined) yield* publish(stoppingNow(found))
       const gone = yield* waitUntilGone(discovery, found.health.instanceID, (deadline ?? 0) + 2000, publish)
       const ended = note === undefined ? gone : hasEnded(paths, note) || (gone && (yield* waitEnded(paths, note, 2000)))
@@ -168,8 +177,8 @@ const signalled = (
 
 /**
  * Ends exactly the instance that was found, for a launch of another version: asked, then by signals, which only an owner
- * gets that agreed to stop and outlived its own deadline, or that nobody can ask. `false` when it did not agree: it went,
- * or is busy, or another owns by now.
+ * gets that agreed to stop and outlived its own deadline, or that nobody can ask. `no` when it did not agree: it went, or
+ * another owns by now; `lost` when nobody can tell.
  */
 export const replace = (
   spec: ServiceSpec,
@@ -178,28 +187,29 @@ export const replace = (
   found: Exclude<Found, { readonly _tag: "Missing" }>,
   targetVersion: string,
   publish: (found: Found) => Effect.Effect<void>
-): Effect.Effect<boolean, CredentialRejected | DirectoryUnusable> =>
+): Effect.Effect<"yes" | "no" | "lost", CredentialRejected | DirectoryUnusable> =>
   Effect.gen(function* () {
     const session = found._tag === "Reachable" ? found.session : found.foreign?.session
     if (session !== undefined) {
       const deadline = yield* askToStop(session, targetVersion)
-      if (deadline === undefined && found._tag === "Reachable") return false
-      if (deadline !== undefined && found._tag === "Reachable") yield* publish(stoppingNow(found, targetVersion))
+      const isUsable = found._tag === "Reachable"
+      if (isUsable && typeof deadline !== "number") return deadline ?? "no"
+      if (isUsable) yield* publish(stoppingNow(found, targetVersion))
       const { instanceID } = session.registration
-      if (deadline !== undefined && (yield* waitUntilGone(discovery, instanceID, deadline + 2000, publish))) return true
+      const agreed = typeof deadline === "number"
+      if (agreed && (yield* waitUntilGone(discovery, instanceID, deadline + 2000, publish))) return "yes"
     }
     const { note } = found
-    if (note === undefined || !sameOwner(paths, note)) return session !== undefined
+    if (note === undefined || !sameOwner(paths, note)) return session === undefined ? "no" : "yes"
     yield* signalled(titleOf(spec), paths, note, session !== undefined)
-    return true
+    return "yes"
   })
 
-/** Nobody else starts one while `self` ends an owner: whoever ends it starts the next. */
-export const holding = <A, E>(paths: ServicePaths, self: Effect.Effect<A, E>): Effect.Effect<A, E> =>
-  Effect.acquireUseRelease(
+/** Nobody else starts one while this client ends an owner: whoever ends it starts the next. */
+export const holding = (paths: ServicePaths): Effect.Effect<SpawnLock | undefined, never, Scope.Scope> =>
+  Effect.acquireRelease(
     Effect.promise(() => hold(paths)),
-    () => self,
-    (letGo) => Effect.sync(letGo)
+    (lock) => Effect.sync(() => lock?.release())
   )
 
 /** Somebody is registered whose process cannot be proved dead. */
