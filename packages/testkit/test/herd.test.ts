@@ -265,6 +265,11 @@ describe.concurrent("a service that cannot start", () => {
           JSON.parse(fs.readFileSync(kit.paths.budget, "utf8")) as { spawns: number; notBefore: number }
         while (starts(kit).length < 7)
           yield* as(spec, (client) => Effect.flip(client.ensure({ deadline: "5 seconds" })))
+        yield* kit.eventually(
+          "no contender is on its way",
+          () => kit.processes().length,
+          (count) => count === 0
+        )
         assert.isAbove(budget().notBefore - Date.now(), 500)
         fs.writeFileSync(`${kit.paths.directory}/failures`, "0")
         const before = performance.now()

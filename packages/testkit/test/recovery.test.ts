@@ -225,8 +225,10 @@ describe.concurrent("terminal user interfaces", () => {
         yield* ticks(kit, screen, first.pid)
         const secret = () => fs.readFileSync(kit.paths.secret, "utf8")
         const before = secret()
+        screen.signal("SIGSTOP") // or it starts the next one before the secret is gone
         yield* kit.client.stop()
         fs.rmSync(kit.paths.secret, { force: true })
+        screen.signal("SIGCONT")
         const next = yield* kit.client.ensure()
         assert.notStrictEqual(secret(), before)
         yield* ticks(kit, screen, next.pid)

@@ -25,6 +25,9 @@ import { holding, replace } from "./stopping.ts"
 /** DESIGN §6: the poll beneath what is heard. */
 const pollMs = 250
 
+/** Beneath the words of a contender, where a look would dial whoever did not answer before. */
+const contenderMs = 2000
+
 export type Usable = Extract<Found, { readonly _tag: "Reachable" }>
 type Running = Exclude<Found, { readonly _tag: "Missing" }>
 
@@ -146,7 +149,8 @@ export const connect = (
       }
       const ears = yield* listen
       if (found?._tag === "Reachable") yield* ears.toOwner(found.session)
-      const event = yield* ears.next(pollMs)
+      // a contender of ours speaks for itself; meanwhile nobody else is dialled again
+      const event = yield* ears.next(memory.contending && found?._tag === "Unreachable" ? contenderMs : pollMs)
       if (event !== undefined) yield* heed(event)
     }
   }).pipe(Effect.scoped)

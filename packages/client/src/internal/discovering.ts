@@ -16,7 +16,7 @@ export interface Discovering {
 }
 
 /** For each round with somebody who has proved nothing yet: a look that a stranger holds up is over within two seconds. */
-const proofMs = 1500
+const proofMs = 1200
 
 /** A dead owner is never dialled: its port may be anybody's by now. */
 const isDead = (paths: ServicePaths, instanceID: string): boolean => {
