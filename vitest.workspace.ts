@@ -15,7 +15,7 @@ export default defineConfig({
   test: {
     reporters: ["default", "./vitest.plain-reporter.ts"],
     // tests start real processes; two cores do not carry more files at once
-    maxWorkers: 4,
+    maxWorkers: 3,
     maxConcurrency: 3,
     // most of a test's time is Node reading the same sources in yet another process
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("./node_modules/.cache/node-compile", import.meta.url)) },

@@ -7,7 +7,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
-import { build } from "rolldown"
+import { bundled } from "./bundled.ts"
 import { leaseIn } from "./client/lease.ts"
 import { end, measure, median } from "./measure.ts"
 
@@ -17,27 +17,12 @@ const frozenMs = Number(process.env["FROZEN_MS"] ?? 40_000)
 
 const root = fs.mkdtempSync(path.join(os.tmpdir(), "holdfast-bench-"))
 const bundle = path.join(root, "bundle")
-await build({
-  input: {
-    cold: file("./client/cold.ts"),
-    attach: file("./client/attach.ts"),
-    status: file("./client/status.ts"),
-    daemon: file("../examples/minimal/src/daemon.ts")
-  },
-  platform: "node",
-  external: ["koffi", "bun:ffi"],
-  logLevel: "silent",
-  output: {
-    dir: bundle,
-    format: "esm",
-    minify: true,
-    entryFileNames: "[name].mjs",
-    chunkFileNames: "[name]-[hash].mjs"
-  },
-  plugins: [{ name: "entry", transform: (code) => code.replace('new URL("./daemon.ts"', 'new URL("./daemon.mjs"') }]
+await bundled(bundle, {
+  cold: "./client/cold.ts",
+  attach: "./client/attach.ts",
+  status: "./client/status.ts",
+  daemon: "../examples/minimal/src/daemon.ts"
 })
-// the one native package that stays outside of a bundle
-fs.symlinkSync(file("../packages/lock/node_modules"), path.join(bundle, "node_modules"))
 
 const state = path.join(root, "state")
 const env = { PATH: process.env["PATH"] ?? "", HELLO_STATE_DIR: state, NODE_COMPILE_CACHE: path.join(root, "cache") }

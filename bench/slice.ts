@@ -7,7 +7,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
-import { build } from "rolldown"
+import { bundled } from "./bundled.ts"
 import { type Candidate, end, measure, median } from "./measure.ts"
 
 const file = (name: string) => fileURLToPath(new URL(name, import.meta.url))
@@ -15,24 +15,11 @@ const runs = Number(process.argv[2] ?? 15) || 15
 
 const root = fs.mkdtempSync(path.join(os.tmpdir(), "holdfast-bench-"))
 const bundle = path.join(root, "bundle")
-await build({
-  input: Object.fromEntries(
-    ["client", "daemon", "cli"].map((name) => [name, file(`../examples/minimal/src/${name}.ts`)])
-  ),
-  platform: "node",
-  external: ["koffi", "bun:ffi"],
-  logLevel: "silent",
-  output: {
-    dir: bundle,
-    format: "esm",
-    minify: true,
-    entryFileNames: "[name].mjs",
-    chunkFileNames: "[name]-[hash].mjs"
-  },
-  plugins: [{ name: "entry", transform: (code) => code.replace('new URL("./daemon.ts"', 'new URL("./daemon.mjs"') }]
+await bundled(bundle, {
+  client: "../examples/minimal/src/client.ts",
+  daemon: "../examples/minimal/src/daemon.ts",
+  cli: "../examples/minimal/src/cli.ts"
 })
-// the one native package that stays outside of a bundle
-fs.symlinkSync(file("../packages/lock/node_modules"), path.join(bundle, "node_modules"))
 
 const state = path.join(root, "state")
 fs.mkdirSync(state, { mode: 0o700 })

@@ -22,8 +22,12 @@ describe("claims without any lock", () => {
           new Promise((resolve, reject) => {
             const env = { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "/" }
             const options = { env, timeout: 25_000, killSignal: "SIGKILL" } as const
-            childProcess.execFile(command, [claimant, file, notes, String(epochs)], options, (error, stdout, stderr) =>
-              error === null ? resolve(JSON.parse(stdout)) : reject(new Error(`${error.message} ${stderr}`))
+            childProcess.execFile(
+              command,
+              [claimant, file, notes, String(epochs), "16"],
+              options,
+              (error, stdout, stderr) =>
+                error === null ? resolve(JSON.parse(stdout)) : reject(new Error(`${error.message} ${stderr}`))
             )
           })
         const installed = runtimes.filter((runtime) => runtime.installed)

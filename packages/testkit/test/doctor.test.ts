@@ -10,7 +10,7 @@ import { DatabaseSync } from "node:sqlite"
 import { keptLocked, type RunOptions, service, snapshot, changesBy } from "./commandLine.ts"
 import { asNobody, may } from "./elsewhere.ts"
 import { sessionOf } from "./session.ts"
-import { withKit } from "./withKit.ts"
+import { killed, withKit } from "./withKit.ts"
 
 interface Finding {
   readonly check: string
@@ -41,14 +41,6 @@ const inLease = (file: string, sql: string): void => {
   database.exec(sql)
   database.close()
 }
-
-const killed = (kit: Testkit["Service"]) =>
-  Effect.gen(function* () {
-    yield* kit.client.ensure()
-    const owner = yield* kit.owner
-    yield* owner.kill
-    yield* kit.eventually("it has ended", kit.processes, (left) => left.length === 0)
-  })
 
 /** A program that listens where the service is recorded to be, and what it was told. */
 const stranger = (kit: Testkit["Service"], answer: (response: http.ServerResponse) => void) =>

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ServiceClient } from "@holdfast/client/ServiceClient"
 import { Testkit } from "@holdfast/testkit/Testkit"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Schedule } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import * as fs from "node:fs"
 import * as net from "node:net"
@@ -193,7 +193,12 @@ describe("the harness", () => {
       assert.strictEqual(exit._tag, "Failure")
       assert.include(JSON.stringify(exit), "Processes were left")
       assert.include(JSON.stringify(exit), "sleep 60")
-      assert.strictEqual(left?.signalCode, "SIGKILL")
+      // its end is told to its parent, this process, a moment later
+      const ended = Effect.sync(() => left?.signalCode).pipe(
+        Effect.repeat({ schedule: Schedule.spaced("10 millis"), until: (signal) => signal !== null }),
+        Effect.timeout("5 seconds")
+      )
+      assert.strictEqual(yield* ended, "SIGKILL")
     })
   )
 })

@@ -8,7 +8,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { service, changesBy } from "./commandLine.ts"
 import type { Knobs } from "./fixture/service.ts"
-import { withKit } from "./withKit.ts"
+import { killed, withKit } from "./withKit.ts"
 
 interface Case {
   readonly what: string
@@ -38,14 +38,6 @@ const thaw = (kit: Testkit["Service"]) =>
   Effect.sync(() => {
     for (const { pid } of kit.processes()) process.kill(pid, "SIGCONT")
   })
-const killed = (kit: Testkit["Service"]) =>
-  Effect.gen(function* () {
-    yield* kit.client.ensure()
-    const owner = yield* kit.owner
-    yield* owner.kill
-    yield* kit.eventually("it has ended", kit.processes, (left) => left.length === 0)
-  })
-
 const cases: ReadonlyArray<Case> = [
   {
     what: "no state directory",

@@ -22,3 +22,12 @@ export const boots = (kit: Testkit["Service"]): ReadonlyArray<number> => {
 }
 
 export const isReady = (kit: Testkit["Service"]) => kit.waitFor("it is ready", (state) => state.status.type === "ready")
+
+/** A service that ran and was killed, with all that it leaves. */
+export const killed = (kit: Testkit["Service"]) =>
+  Effect.gen(function* () {
+    yield* kit.client.ensure()
+    const owner = yield* kit.owner
+    yield* owner.kill
+    yield* kit.eventually("it has ended", kit.processes, (left) => left.length === 0)
+  })

@@ -32,6 +32,13 @@ export const make = (discovery: Discovery["Service"], heed: (state: ServiceState
         heed(state)
         return JSON.stringify(before) === JSON.stringify(state) ? before : state // the same object until it changes
       })
+    const hear: ShownState["hear"] = (found, health) =>
+      Effect.suspend(() => {
+        newest = ++looks
+        return set((before) =>
+          before.registration?.instanceID === health.instanceID ? stateOf({ ...found, health }) : before
+        )
+      })
     return {
       current,
       discovery: {
@@ -43,19 +50,16 @@ export const make = (discovery: Discovery["Service"], heed: (state: ServiceState
       },
       publish: (found, silence, now = 0) =>
         Effect.suspend(() => {
-          const number = began.get(found) ?? ++looks
+          const looked = began.get(found)
+          // no look, but what the owner has just answered
+          if (looked === undefined && found._tag === "Reachable") return hear(found, found.health)
+          const number = looked ?? ++looks
           if (number < newest) return Effect.void
           newest = number
           seen = found
           return set((before) => shown(found, silence, now, before))
         }),
-      hear: (found, health) =>
-        Effect.suspend(() => {
-          newest = ++looks
-          return set((before) =>
-            before.registration?.instanceID === health.instanceID ? stateOf({ ...found, health }) : before
-          )
-        }),
+      hear,
       seen: () => seen
     }
   })
