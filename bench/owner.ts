@@ -5,7 +5,7 @@ import * as http from "node:http"
 import * as os from "node:os"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
-import { build } from "rolldown"
+import { bundled } from "./bundled.ts"
 import { launchOf } from "../packages/client/src/Spawner.ts"
 import * as Credential from "../packages/lifecycle/src/Credential.ts"
 import type { ServiceSpec } from "../packages/lifecycle/src/ServiceSpec.ts"
@@ -19,22 +19,9 @@ const runs = 15
 const root = fs.mkdtempSync(path.join(os.tmpdir(), "holdfast-bench-"))
 
 const bundles = { minimal: "../examples/minimal/src/daemon.ts", fixture: "../packages/testkit/test/fixture/daemon.ts" }
-const bundled = async (name: keyof typeof bundles): Promise<string> => {
+const daemonOf = async (name: keyof typeof bundles): Promise<string> => {
   const directory = path.join(root, name)
-  await build({
-    input: { daemon: file(bundles[name]) },
-    platform: "node",
-    external: ["koffi", "bun:ffi"],
-    logLevel: "silent",
-    output: {
-      dir: directory,
-      format: "esm",
-      minify: true,
-      entryFileNames: "[name].mjs",
-      chunkFileNames: "[name]-[hash].mjs"
-    }
-  })
-  fs.symlinkSync(file("../packages/lock/node_modules"), path.join(directory, "node_modules"))
+  await bundled(directory, { daemon: bundles[name] })
   return path.join(directory, "daemon.mjs")
 }
 
@@ -164,7 +151,7 @@ const against = (unit: string, digits: number, [ours, ...floors]: ReadonlyArray<
   `${ours!.toFixed(digits)} ${unit}; plain ${floors[0]!.toFixed(digits)}: ${(ours! / floors[0]!).toFixed(2)}×; lean ${floors[1]!.toFixed(digits)}: ${(ours! / floors[1]!).toFixed(2)}×`
 
 try {
-  const minimal = await bundled("minimal")
+  const minimal = await daemonOf("minimal")
   console.log(`medians of ${runs} interleaved runs, bundled\n\n| what | measured |\n| --- | --- |`)
   for (const { command, installed, name } of runtimes) {
     if (!installed) continue
@@ -203,7 +190,7 @@ try {
   const stuck = path.join(root, "stuck")
   fs.mkdirSync(stuck, { mode: 0o700 })
   fs.writeFileSync(path.join(stuck, "knobs.json"), JSON.stringify({ closing: "loop" }))
-  const one = await service(process.execPath, await bundled("fixture"), stuck)()
+  const one = await service(process.execPath, await daemonOf("fixture"), stuck)()
   try {
     await ready(one)
     const before = performance.now()

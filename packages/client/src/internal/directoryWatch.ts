@@ -1,4 +1,6 @@
-/** Hears that one of a service's records was written or removed. Plain, since it must also work where inotify is used up. */
+/** Hears that something in a directory was written or removed. Plain, since it must also work where inotify is used up. */
+import { inodeOf } from "@holdfast/lock/OwnerNote"
+
 const fs = process.getBuiltinModule("node:fs")
 const path = process.getBuiltinModule("node:path")
 
@@ -8,38 +10,34 @@ export interface DirectoryWatch {
   readonly close: () => void
 }
 
-const inodeOf = (directory: string): string => {
-  const stat = fs.statSync(directory, { throwIfNoEntry: false, bigint: true })
-  return stat === undefined ? "" : `${stat.dev}:${stat.ino}`
-}
-
-/** Calls `onChange` for these files, all in one directory; where nothing can be watched it never does. */
-export const watchRecords = (records: ReadonlyArray<string>, onChange: () => void): DirectoryWatch => {
-  const directory = path.dirname(records[0]!)
-  const names = new Set(records.map((record) => path.basename(record)))
-  let watching: import("node:fs").FSWatcher | undefined
-  let inode = ""
-  let given = false
+/** Where nothing can be watched it never calls `onChange`; whoever listens looks now and then, too. */
+export const watchDirectory = (directory: string, onChange: (name: string | null) => void): DirectoryWatch => {
+  let watching: { readonly inode: string; readonly close: () => void } | undefined
   const close = () => {
     watching?.close()
     watching = undefined
   }
   const renew = () => {
-    if (given) return
+    const inode = inodeOf(directory)
+    if (inode === watching?.inode) return
+    close()
+    if (inode === undefined) return
     try {
-      const now = inodeOf(directory)
-      if (now === inode) return
-      close()
-      inode = now
-      if (now === "") return
-      watching = fs.watch(directory, { persistent: false }, (_, name) => {
-        if (name === null || names.has(name)) onChange()
-      })
-      watching.on("error", close)
+      const watcher = fs.watch(directory, { persistent: false }, (_, name) => onChange(name))
+      watcher.on("error", close)
+      watching = { inode, close: () => watcher.close() }
     } catch {
-      given = true // no watch is left on this machine, or none may be had: the poll beneath does without
+      return // none is left on this machine, or none may be had
     }
   }
   renew()
   return { renew, close }
+}
+
+/** The same for these files, all in one directory. */
+export const watchRecords = (records: ReadonlyArray<string>, onChange: () => void): DirectoryWatch => {
+  const names = new Set(records.map((record) => path.basename(record)))
+  return watchDirectory(path.dirname(records[0]!), (name) => {
+    if (name === null || names.has(name)) onChange()
+  })
 }
