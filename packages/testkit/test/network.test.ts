@@ -76,6 +76,13 @@ describe.concurrent("proxy variables", () => {
 const hasIPv6 = Object.values(os.networkInterfaces()).some((found) => found?.some(({ address }) => address === "::1"))
 const why = !may.mount ? " (needs mount)" : !hasIPv6 ? " (needs IPv6)" : ""
 
+const isTaken = (port: number) =>
+  Effect.callback<boolean>((resume) => {
+    const server = net.createServer()
+    server.on("error", () => resume(Effect.succeed(true)))
+    server.listen(port, "127.0.0.1", () => server.close(() => resume(Effect.succeed(false))))
+  })
+
 describe.concurrent("the name localhost", () => {
   for (const [what, hosts] of [
     ["means ::1 only", "::1 localhost\n"],
@@ -86,7 +93,9 @@ describe.concurrent("the name localhost", () => {
       `${what}: every verb works, and a program on ::1 at the service's own port is not touched${why}`,
       () =>
         Effect.gen(function* () {
-          const decoy = yield* listening("::1", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
+          const take = listening("::1", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
+          let decoy = yield* take
+          while (yield* isTaken(decoy.port)) decoy = yield* take // on 127.0.0.1 it may be another test's
           yield* withKit({ port: decoy.port }, (kit) =>
             Effect.gen(function* () {
               const file = path.join(path.dirname(kit.paths.directory), "hosts")
