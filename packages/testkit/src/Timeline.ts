@@ -45,3 +45,9 @@ export interface Timeline {
   readonly durationMs: number
   readonly happenings: ReadonlyArray<Happening>
 }
+
+export const toText = (timeline: Timeline): string =>
+  timeline.happenings
+    .map(({ at, ...what }) => `${(at / 1000).toFixed(3).padStart(8)}s  ${JSON.stringify(what)}`)
+    .join("\n")
+export const toHtml = toText
