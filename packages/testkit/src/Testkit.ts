@@ -13,6 +13,7 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import type { Faults } from "./Fault.ts"
 import { make } from "./internal/kit.ts"
 import type { Member } from "./internal/member.ts"
 import type { Seen } from "./internal/processes.ts"
@@ -65,6 +66,8 @@ export interface TestkitOptions {
  *   when every process the test started has ended, it starts the next.
  * - `eventually`: the same for any condition; `read` says what it waited on.
  *
+ * - The verbs of `Faults`: `faultFile`, `fullDisk`, `readOnly`, `clockJump`, `occupyPort`, `otherNamespace`.
+ *
  * Observers:
  *
  * - `lives()`: what each process came to, loaded, held in memory, and how it ended, also those that a client started.
@@ -88,7 +91,7 @@ export interface TestkitOptions {
  */
 export class Testkit extends Context.Service<
   Testkit,
-  {
+  Faults & {
     readonly spec: ServiceSpec
     readonly watched: ServiceSpec
     readonly paths: ServicePaths

@@ -13,6 +13,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
+import * as Fault from "../Fault.ts"
 import type { SwarmOptions, Testkit, TestkitOptions } from "../Testkit.ts"
 import { toHtml, toText } from "../Timeline.ts"
 import { WaitedTooLong } from "../WaitedTooLong.ts"
@@ -172,7 +173,14 @@ export const make = Effect.fnUntraced(function* ({ paths, scratch, spec }: Place
   )
   yield* Effect.sync(sampler.look).pipe(Effect.repeat(Schedule.spaced(lookEveryMs)), Effect.forkScoped)
 
+  const faults = Fault.make({
+    paths,
+    scratch,
+    tell: (text, pid) => Effect.sync(() => recorder.add({ _tag: "Fault", text, ...(pid === undefined ? {} : { pid }) }))
+  })
+
   return {
+    ...faults,
     spec,
     watched: watched(spec, paths),
     paths,
