@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import { type Access, ServiceClient } from "@holdfast/client/ServiceClient"
+import type { Access, ServiceClient } from "@holdfast/client/ServiceClient"
 import type { ServiceState } from "@holdfast/client/ServiceState"
 import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
 import { paths as pathsOf, type ServicePaths } from "@holdfast/lock/ServicePaths"
@@ -14,7 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type { Faults } from "./Fault.ts"
-import { make } from "./internal/kit.ts"
+import { clientOf, make } from "./internal/kit.ts"
 import type { Member } from "./internal/member.ts"
 import type { Seen } from "./internal/processes.ts"
 import { watched } from "./internal/watched.ts"
@@ -42,7 +42,8 @@ export interface SwarmOptions {
 /**
  * `title`: what the timeline is called; the service's name when it is missing. `timelines`: the directory that a failing
  * test writes its timeline to; else what `HOLDFAST_TIMELINES` names, else `timelines` in the working directory. `fence`:
- * where the application keeps the database that a `Fence` guards, so that `epochs` can read it.
+ * where the application keeps the database that a `Fence` guards, so that `epochs` can read it. `client`: how the
+ * application makes its client, where it puts something of its own around `ServiceClient.layer`.
  *
  * @category models
  * @since 0.1.0
@@ -50,6 +51,7 @@ export interface SwarmOptions {
 export interface TestkitOptions {
   readonly title?: string
   readonly timelines?: string
+  readonly client?: (spec: ServiceSpec, access: Access) => Layer.Layer<ServiceClient>
   readonly fence?: (paths: ServicePaths) => string
 }
 
@@ -77,7 +79,8 @@ export interface TestkitOptions {
  *   file drops the locks that a process has on it.
  * - `loaded(member)`: URLs of the modules a member loaded (Node only). `steps(member)`: the named moments it came to.
  * - `processes()`: what runs for this service now (Linux only).
- * - `timeline()`: all that happened until now; `writeTimeline(file)` draws it. `note` adds a remark.
+ * - `timeline()`: all that happened until now; `writeTimeline(file)` draws it. `note` adds a remark. `elapsed()`:
+ *   milliseconds since the test began.
  *
  * `spec`, `paths`: the service as this test has it; give `spec` to clients of the test's own, or `watched`, by which the
  * processes that they start are observed, too.
@@ -121,6 +124,7 @@ export class Testkit extends Context.Service<
     readonly steps: (member: Member) => ReadonlyArray<Step>
     readonly processes: () => ReadonlyArray<Seen>
     readonly note: (text: string) => Effect.Effect<void>
+    readonly elapsed: () => number
     readonly timeline: () => Timeline
     readonly writeTimeline: (file: string) => Effect.Effect<void>
   }
@@ -131,7 +135,7 @@ export class Testkit extends Context.Service<
       Effect.map(temporary, ({ directory, scratch }) => {
         const here: ServiceSpec = { ...spec, directory }
         const paths = pathsOf(here)
-        const client = ServiceClient.layer(watched(here, paths))
+        const client = clientOf(options)(watched(here, paths), "launch")
         return Layer.effect(Testkit, make({ spec: here, paths, scratch }, options)).pipe(Layer.provide(client))
       })
     )

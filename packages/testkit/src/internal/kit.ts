@@ -23,7 +23,7 @@ import { memberOf, startMember } from "./member.ts"
 import { describe, within } from "./processes.ts"
 import { recorder as recorderOf } from "./recorder.ts"
 import { lookEveryMs, sampler as samplerOf } from "./sampler.ts"
-import { origin } from "./stamp.ts"
+import { origin, since } from "./stamp.ts"
 import { leaveNothing } from "./teardown.ts"
 import { timelineFile, write } from "./timelineFile.ts"
 import { isWatchable, watched } from "./watched.ts"
@@ -47,14 +47,17 @@ const detailOf = ({ health, registration }: ServiceState): string | undefined =>
 const firstLineOf = (exit: Exit.Failure<unknown, unknown>): string =>
   (Cause.prettyErrors(exit.cause)[0]?.message ?? "it was interrupted").split("\n")[0]!
 
-export const make = Effect.fnUntraced(function* ({ paths, scratch, spec }: Place, options: TestkitOptions) {
+export const clientOf = ({ client }: TestkitOptions): NonNullable<TestkitOptions["client"]> =>
+  client ?? ((spec, access) => ServiceClient.layer(spec, { access }))
+
+export const make = Effect.fnUntraced(function* ({ paths, scratch, spec }: Place, settings: TestkitOptions) {
   const client = yield* ServiceClient
   const from = yield* Effect.sync(origin)
   const recorder = recorderOf(paths, scratch, from)
   const sampler = samplerOf(paths, scratch, recorder, from)
   const children: Array<ChildProcess> = []
-  const title = options.title ?? spec.title ?? spec.app
-  const file = timelineFile(title, options.timelines)
+  const title = settings.title ?? spec.title ?? spec.app
+  const file = timelineFile(title, settings.timelines)
 
   const saw = (name: string, state: ServiceState) =>
     Effect.sync(() => {
@@ -140,7 +143,7 @@ export const make = Effect.fnUntraced(function* ({ paths, scratch, spec }: Place
   )
 
   const follow: Testkit["Service"]["follow"] = Effect.fnUntraced(function* (name, options) {
-    const layer = Layer.fresh(ServiceClient.layer(watched(spec, paths), options))
+    const layer = Layer.fresh(clientOf(settings)(watched(spec, paths), options?.access ?? "launch"))
     const one = Context.get(yield* Layer.build(layer), ServiceClient)
     yield* one.changes.pipe(
       Stream.runForEach((state) => saw(name, state)),
@@ -193,11 +196,12 @@ export const make = Effect.fnUntraced(function* ({ paths, scratch, spec }: Place
     eventually,
     lives: sampler.lives,
     samples: sampler.samples,
-    epochs: () => epochsIn(paths, options.fence?.(paths)),
+    epochs: () => epochsIn(paths, settings.fence?.(paths)),
     loaded: ({ pid }) => lifeIn(scratch, pid, from)?.modules.map(({ url }) => url) ?? [],
     steps: ({ pid }) => lifeIn(scratch, pid, from)?.steps.map(({ step }) => step) ?? [],
     processes: () => within(paths.directory),
     note,
+    elapsed: () => since(from),
     timeline: () => recorder.timeline(title),
     writeTimeline
   } satisfies Testkit["Service"]

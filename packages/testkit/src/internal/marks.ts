@@ -13,6 +13,16 @@ export const textOf = (file: string): string => {
   }
 }
 
+const sizes = new Map<string, number>()
+/** Of a module's file; zero for what has none. */
+const bytesOf = (url: string): number => {
+  const known = sizes.get(url)
+  if (known !== undefined) return known
+  const size = url.startsWith("file:") ? (fs.statSync(new URL(url), { throwIfNoEntry: false })?.size ?? 0) : 0
+  sizes.set(url, size)
+  return size
+}
+
 const name = /^marks-(\d+)$/
 
 /** Who noted anything. */
@@ -40,7 +50,9 @@ export const lifeOf = (pid: number, text: string, from: Origin): Life | undefine
     to: exit?.at,
     code,
     steps: marks.filter(({ kind }) => kind === "step").map(({ at, rest }) => ({ at, step: rest as Step })),
-    modules: marks.filter(({ kind }) => kind === "module").map(({ at, rest }) => ({ at, url: rest })),
+    modules: marks
+      .filter(({ kind }) => kind === "module")
+      .map(({ at, rest }) => ({ at, url: rest, bytes: bytesOf(rest) })),
     // kilobytes, of getrusage(2)
     peakRssBytes: maxRss === undefined ? undefined : maxRss * 1024
   }

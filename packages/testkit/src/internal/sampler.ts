@@ -12,6 +12,7 @@ export const lookEveryMs = 50
 
 interface Known {
   readonly identity: identity.ProcessIdentity
+  lastSeenAt: number
   ended: boolean
   peakRssBytes: number | undefined
 }
@@ -43,12 +44,12 @@ export const sampler = (paths: ServicePaths, scratch: string, recorder: Recorder
     if (pid === undefined || pid === process.pid || known.has(pid)) return
     const found = identity.ofPid(pid)
     if (found === undefined) return
-    known.set(pid, { identity: found, ended: false, peakRssBytes: undefined })
+    known.set(pid, { identity: found, lastSeenAt: since(from), ended: false, peakRssBytes: undefined })
     recorder.add({ _tag: "Started", pid, role: "process" })
   }
   const follow = (one: Known) => {
     one.peakRssBytes = peakOf(one.identity.pid) ?? one.peakRssBytes
-    if (identity.state(one.identity) !== "dead") return
+    if (identity.state(one.identity) !== "dead") return void (one.lastSeenAt = since(from))
     one.ended = true
     recorder.add({ _tag: "Ended", pid: one.identity.pid, code: null })
   }
@@ -67,10 +68,16 @@ export const sampler = (paths: ServicePaths, scratch: string, recorder: Recorder
   return {
     look,
     samples: () => samples,
-    lives: () =>
-      livesIn(scratch, from).map((life) => ({
-        ...life,
-        peakRssBytes: life.peakRssBytes ?? known.get(life.pid)?.peakRssBytes
-      }))
+    lives: () => {
+      look()
+      return livesIn(scratch, from).map((life) => {
+        const seen = known.get(life.pid)
+        return {
+          ...life,
+          to: life.to ?? (seen?.ended === true ? seen.lastSeenAt : undefined),
+          peakRssBytes: life.peakRssBytes ?? seen?.peakRssBytes
+        }
+      })
+    }
   }
 }
