@@ -64,10 +64,11 @@ const three = law(3, "a loser never imports the application and is gone within 2
       Effect.timeoutOption(losersEndMs)
     )
     yield* hold(lingering(kit.lives(), kit.elapsed()))
-    const codes = ended._tag === "Some" ? ended.value.map(({ code }) => code) : []
+    if (ended._tag === "None") return yield* hold(`losers were still there after ${losersEndMs} ms`)
+    const codes = ended.value.map(({ code }) => code)
     yield* expect(
-      codes.length > 0 && codes.every((code) => code === 0),
-      `losers ended with ${codes.join(" ") || "no code"}`
+      codes.every((code) => code === 0),
+      `losers ended with ${codes.join(" ")}`
     )
     yield* hold(heavy(kit.lives()))
     const { registration } = yield* kit.client.state
@@ -82,10 +83,14 @@ const four = law(
     Effect.gen(function* () {
       const [owner] = yield* kit.swarm(1)
       const { registration } = yield* isReady(kit)
-      for (const lost of ["registration", "owner"] as const) {
-        yield* kit.faultFile(lost, "delete")
+      for (const lost of [undefined, "registration", "owner"] as const) {
+        if (lost !== undefined) yield* kit.faultFile(lost, "delete")
         const members = yield* kit.swarm(3)
-        yield* Effect.forEach(members, ({ exited }) => exited, { concurrency: "unbounded" })
+        yield* kit.eventually(
+          "the contenders have ended, or the owner has",
+          () => [owner!, ...members].map(({ pid }) => lifeOf(kit, pid)?.to !== undefined),
+          ([gone, ...others]) => gone === true || others.every((ended) => ended)
+        )
       }
       const client = yield* kit.follow("a client", { access: "launch" })
       const ready = yield* client.reconnect().pipe(

@@ -36,7 +36,8 @@ export const happeningsOf = ({ code, from, pid, role, steps, to }: Life): Readon
   ...(to === undefined ? [] : [{ _tag: "Ended" as const, at: to, pid, code: code ?? null }])
 ]
 
-const entry = /^(\d{4}-\S+Z) ([A-Z]+) +([0-9a-f-]{8}) (.*)$/
+/** What a contender prints has a time, and no level and instance. */
+const entry = /^(\d{4}-\S+Z) (?:([A-Z]+) +([0-9a-f-]{8}) )?(.*)$/
 /** An owner's first entry. */
 const beginning = /^starting .*, epoch (\d+), .* pid (\d+),/
 
@@ -48,11 +49,16 @@ export const linesOf = (log: string, from: Origin): ReadonlyArray<Happening> => 
     const [, time, level, instance, text = ""] = entry.exec(line) ?? []
     const [, epoch, own] = beginning.exec(text) ?? []
     if (own !== undefined) pids.set(instance!, Number(own))
-    if (time !== undefined) [at, pid] = [Math.max(0, Date.parse(time) - from.wall), pids.get(instance!)]
+    if (time !== undefined) [at, pid] = [Math.max(0, Date.parse(time) - from.wall), pids.get(instance ?? "")]
     if (line.trim() === "") return []
     return [
       ...(own === undefined ? [] : [{ _tag: "Epoch" as const, at, pid: Number(own), epoch: Number(epoch) }]),
-      { _tag: "Log", at, text: time === undefined ? line : `${level} ${text}`, ...(pid === undefined ? {} : { pid }) }
+      {
+        _tag: "Log",
+        at,
+        text: time === undefined ? line : level === undefined ? text : `${level} ${text}`,
+        ...(pid === undefined ? {} : { pid })
+      }
     ]
   })
 }
