@@ -37,9 +37,10 @@ export interface Epochs {
  * The life of one process of the service, from its own marks. Times are milliseconds since the test began.
  *
  * **Details** `role`: `swarm` for one that the test started, `contender` for one that a client started. `to`, `code`: when
- * and how it ended; one that was killed has no code, and ended soon after `to`, when it was seen last. `steps`: the named moments it came to. `modules`: URL and size of each
- * module it loaded (`swarm` under Node only). `peakRssBytes`: the most memory it held: its own word
- * once it has ended by itself, else the system's at the last look (Linux).
+ * and how it ended; one that was killed has no code, and ended soon after `to`, when it was seen last. `steps`: the named
+ * moments it came to. `ordered`: what it did to itself at one of them, since the test had said so. `modules`: URL and size
+ * of each module it loaded (`swarm` under Node only). `peakRssBytes`: the most memory it held: its own word once it has
+ * ended by itself, else the system's at the last look (Linux).
  *
  * @category models
  * @since 0.1.0
@@ -51,6 +52,7 @@ export interface Life {
   readonly to: number | undefined
   readonly code: number | undefined
   readonly steps: ReadonlyArray<{ readonly at: number; readonly step: Step }>
+  readonly ordered: ReadonlyArray<{ readonly at: number; readonly signal: string }>
   readonly modules: ReadonlyArray<{ readonly at: number; readonly url: string; readonly bytes: number }>
   readonly peakRssBytes: number | undefined
 }

@@ -42,8 +42,9 @@ export interface SwarmOptions {
 /**
  * `title`: what the timeline is called; the service's name when it is missing. `timelines`: the directory that a failing
  * test writes its timeline to; else what `HOLDFAST_TIMELINES` names, else `timelines` in the working directory. `fence`:
- * where the application keeps the database that a `Fence` guards, so that `epochs` can read it. `client`: how the
- * application makes its client, where it puts something of its own around `ServiceClient.layer`.
+ * where the application keeps the database that a `Fence` guards, so that `epochs` can read it. `next`: the same service
+ * as its next version will be, for what is about updates. `client`: how the application makes its client, where it puts
+ * something of its own around `ServiceClient.layer`.
  *
  * @category models
  * @since 0.1.0
@@ -51,6 +52,7 @@ export interface SwarmOptions {
 export interface TestkitOptions {
   readonly title?: string
   readonly timelines?: string
+  readonly next?: ServiceSpec
   readonly client?: (spec: ServiceSpec, access: Access) => Layer.Layer<ServiceClient>
   readonly fence?: (paths: ServicePaths) => string
 }
@@ -60,7 +62,8 @@ export interface TestkitOptions {
  *
  * **Details** Verbs:
  *
- * - `swarm(n)`: n contenders, released at the same moment. Each `Member` can be killed, frozen, thawed, told to crash.
+ * - `swarm(n)`: n contenders, released at the same moment. Each `Member` can be killed, frozen and thawed, also exactly
+ *   when it comes to a moment.
  * - `owner`: the process that owns the service, once it is registered.
  * - `client`: a client of it that may launch. `follow(name)`: one more, whose statuses are in the timeline.
  * - `crashAt(step)`: every process of the service ends by SIGKILL when it comes to that moment, until `crashAt(undefined)`.
@@ -97,6 +100,7 @@ export class Testkit extends Context.Service<
   Faults & {
     readonly spec: ServiceSpec
     readonly watched: ServiceSpec
+    readonly next: ServiceSpec | undefined
     readonly paths: ServicePaths
     readonly swarm: (n: number, options?: SwarmOptions) => Effect.Effect<ReadonlyArray<Member>, never, Scope.Scope>
     readonly owner: Effect.Effect<Member, WaitedTooLong>

@@ -19,7 +19,7 @@ import { toHtml, toText } from "../Timeline.ts"
 import { WaitedTooLong } from "../WaitedTooLong.ts"
 import { epochsIn } from "./epochs.ts"
 import { lifeIn, textOf } from "./marks.ts"
-import { memberOf, startMember } from "./member.ts"
+import { memberOf, orderAt, startMember } from "./member.ts"
 import { describe, within } from "./processes.ts"
 import { recorder as recorderOf } from "./recorder.ts"
 import { lookEveryMs, sampler as samplerOf } from "./sampler.ts"
@@ -153,12 +153,12 @@ export const make = Effect.fnUntraced(function* ({ paths, scratch, spec }: Place
   })
 
   const crashAt: Testkit["Service"]["crashAt"] = (step) =>
-    Effect.sync(() => {
-      const file = path.join(scratch, "crash")
-      if (step === undefined) return fs.rmSync(file, { force: true })
-      recorder.add({ _tag: "Fault", text: `everybody crashes at ${step}` })
-      fs.writeFileSync(file, step)
-    })
+    step === undefined
+      ? Effect.sync(() => fs.rmSync(path.join(scratch, "at"), { force: true }))
+      : Effect.andThen(
+          Effect.sync(() => recorder.add({ _tag: "Fault", text: `everybody crashes at ${step}` })),
+          orderAt(scratch, "at", "SIGKILL", step)
+        )
 
   const writeTimeline = (file: string, failure?: string) =>
     Effect.sync(() => write(file, toHtml(recorder.timeline(title, failure))))
@@ -186,6 +186,7 @@ export const make = Effect.fnUntraced(function* ({ paths, scratch, spec }: Place
     ...faults,
     spec,
     watched: watched(spec, paths),
+    next: settings.next === undefined ? undefined : { ...settings.next, directory: paths.directory },
     paths,
     swarm,
     owner,

@@ -50,6 +50,7 @@ export const lifeOf = (pid: number, text: string, from: Origin): Life | undefine
     to: exit?.at,
     code,
     steps: marks.filter(({ kind }) => kind === "step").map(({ at, rest }) => ({ at, step: rest as Step })),
+    ordered: marks.filter(({ kind }) => kind === "signal").map(({ at, rest }) => ({ at, signal: rest })),
     modules: marks
       .filter(({ kind }) => kind === "module")
       .map(({ at, rest }) => ({ at, url: rest, bytes: bytesOf(rest) })),

@@ -30,14 +30,15 @@ export interface Signalled {
 /**
  * A process under test. It is signalled only while its identity is what it was.
  *
- * **Details** `group`: the same for the whole process group that it leads, its own children included. `crashAt`: it ends
- * by SIGKILL when it comes to that moment. `exited` waits (10 s) for its end; its code is `null` after a signal, and when
+ * **Details** `group`: the same for the whole process group that it leads, its own children included. `crashAt`, `freezeAt`:
+ * it is killed, or frozen, exactly when it comes to that moment. `exited` waits (10 s) for its end; its code is `null` after a signal, and when
  * it is not this process's child.
  */
 export interface Member extends Signalled {
   readonly pid: number
   readonly group: Signalled
   readonly crashAt: (step: Step) => Effect.Effect<void>
+  readonly freezeAt: (step: Step) => Effect.Effect<void>
   readonly exited: Effect.Effect<{ readonly code: number | null }, WaitedTooLong>
 }
 
@@ -51,6 +52,10 @@ const signalled = (who: identity.ProcessIdentity, recorder: Recorder, group: boo
   return { kill: send("SIGKILL"), freeze: send("SIGSTOP"), thaw: send("SIGCONT"), signal: send }
 }
 
+/** The order for one process, or in the file `at` for all. */
+export const orderAt = (scratch: string, file: string, signal: "SIGKILL" | "SIGSTOP", step: Step) =>
+  Effect.sync(() => fs.writeFileSync(path.join(scratch, file), `${signal} ${step}`))
+
 export const memberOf = (
   who: identity.ProcessIdentity,
   scratch: string,
@@ -60,7 +65,8 @@ export const memberOf = (
   pid: who.pid,
   ...signalled(who, recorder, false),
   group: signalled(who, recorder, true),
-  crashAt: (step) => Effect.sync(() => fs.writeFileSync(path.join(scratch, `crash-${who.pid}`), step)),
+  crashAt: (step) => orderAt(scratch, `at-${who.pid}`, "SIGKILL", step),
+  freezeAt: (step) => orderAt(scratch, `at-${who.pid}`, "SIGSTOP", step),
   exited: Effect.sync(code).pipe(
     Effect.repeat({ schedule: Schedule.spaced("10 millis"), until: (ended) => ended !== undefined }),
     Effect.map((ended) => ({ code: ended! })),

@@ -27,16 +27,17 @@ const scratch = orders?.scratch ?? scratchBeside(process.env["HOLDFAST_SERVICE"]
 
 const pause = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 
-/** Where this process is told to crash: by its start, by a file for it alone, or by one for all. */
-const orderedCrash = (): string | undefined => {
-  for (const file of [`crash-${process.pid}`, "crash"]) {
+/** What this process is told to do to itself at a step: by a file for it alone, by one for all, or by its start. */
+const orderedAt = (step: Step): NodeJS.Signals | undefined => {
+  for (const file of [`at-${process.pid}`, "at"]) {
     try {
-      return fs.readFileSync(`${scratch}/${file}`, "utf8")
+      const [signal, at] = fs.readFileSync(`${scratch}/${file}`, "utf8").split(" ")
+      if (at === step) return signal as NodeJS.Signals
     } catch {
       continue
     }
   }
-  return orders?.crashAt
+  return step === orders?.crashAt ? "SIGKILL" : undefined
 }
 
 if (scratch !== undefined && fs.existsSync(scratch)) {
@@ -50,7 +51,10 @@ if (scratch !== undefined && fs.existsSync(scratch)) {
   mark("came", orders === null ? "contender" : "swarm")
   ;(globalThis as { [key: symbol]: unknown })[Symbol.for("@holdfast/step")] = (step: Step) => {
     mark("step", step)
-    if (step === orderedCrash()) process.kill(process.pid, "SIGKILL")
+    const signal = orderedAt(step)
+    if (signal === undefined) return
+    mark("signal", signal)
+    process.kill(process.pid, signal)
   }
   process.on("exit", (code) => mark("exit", `${code} ${process.resourceUsage().maxRSS}`))
   if (orders !== null) {

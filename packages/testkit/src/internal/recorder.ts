@@ -24,7 +24,7 @@ const statuses: Readonly<Record<string, string>> = {
 }
 
 /** What a process noted of its life, as happenings. */
-export const happeningsOf = ({ code, from, pid, role, steps, to }: Life): ReadonlyArray<Happening> => [
+export const happeningsOf = ({ code, from, ordered, pid, role, steps, to }: Life): ReadonlyArray<Happening> => [
   { _tag: "Started", at: from, pid, role },
   ...steps.flatMap(({ at, step }): ReadonlyArray<Happening> => {
     const status = statuses[step]
@@ -33,6 +33,7 @@ export const happeningsOf = ({ code, from, pid, role, steps, to }: Life): Readon
       ...(status === undefined ? [] : [{ _tag: "Status" as const, at, pid, status }])
     ]
   }),
+  ...ordered.map(({ at, signal }): Happening => ({ _tag: "Signal", at, pid, signal })),
   ...(to === undefined ? [] : [{ _tag: "Ended" as const, at: to, pid, code: code ?? null }])
 ]
 
