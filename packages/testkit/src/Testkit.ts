@@ -65,6 +65,7 @@ export interface TestkitOptions {
  * - `swarm(n)`: n contenders, released at the same moment. Each `Member` can be killed, frozen and thawed, also exactly
  *   when it comes to a moment.
  * - `owner`: the process that owns the service, once it is registered.
+ * - `holder`: the process that holds the lock now, registered or not; `undefined` when nobody does.
  * - `client`: a client of it that may launch. `follow(name)`: one more, whose statuses are in the timeline.
  * - `crashAt(step)`: every process of the service ends by SIGKILL when it comes to that moment, until `crashAt(undefined)`.
  * - `waitFor`: until the state is as wanted; fails with what happened instead. It is a client that wants the service:
@@ -104,6 +105,7 @@ export class Testkit extends Context.Service<
     readonly paths: ServicePaths
     readonly swarm: (n: number, options?: SwarmOptions) => Effect.Effect<ReadonlyArray<Member>, never, Scope.Scope>
     readonly owner: Effect.Effect<Member, WaitedTooLong>
+    readonly holder: Effect.Effect<Member | undefined>
     readonly client: ServiceClient["Service"]
     readonly follow: (
       name: string,

@@ -18,6 +18,7 @@ import type { SwarmOptions, Testkit, TestkitOptions } from "../Testkit.ts"
 import { toHtml, toText } from "../Timeline.ts"
 import { WaitedTooLong } from "../WaitedTooLong.ts"
 import { epochsIn } from "./epochs.ts"
+import { lockHolder } from "./lockHolder.ts"
 import { lifeIn, textOf } from "./marks.ts"
 import { memberOf, orderAt, startMember } from "./member.ts"
 import { describe, within } from "./processes.ts"
@@ -142,6 +143,12 @@ export const make = Effect.fnUntraced(function* ({ paths, scratch, spec }: Place
     Effect.map((found) => memberOf(found!, scratch, recorder))
   )
 
+  const holder = Effect.sync(() => {
+    const pid = lockHolder(paths)
+    const found = pid === undefined ? undefined : identity.ofPid(pid)
+    return found === undefined ? undefined : memberOf(found, scratch, recorder)
+  })
+
   const follow: Testkit["Service"]["follow"] = Effect.fnUntraced(function* (name, options) {
     const layer = Layer.fresh(clientOf(settings)(watched(spec, paths), options?.access ?? "launch"))
     const one = Context.get(yield* Layer.build(layer), ServiceClient)
@@ -190,6 +197,7 @@ export const make = Effect.fnUntraced(function* ({ paths, scratch, spec }: Place
     paths,
     swarm,
     owner,
+    holder,
     client,
     follow,
     crashAt,

@@ -35,7 +35,7 @@ export const law = (
     timeoutMs: 60_000,
     check: Effect.flatMap(Testkit, (kit) =>
       body(kit).pipe(
-        Effect.catchTag("Broken", ({ words }) => broken(`${words}\n${toText(kit.timeline())}`)),
+        Effect.catchTag("Broken", ({ words }) => broken(`${words}\n${toText({ ...kit.timeline(), failure: words })}`)),
         Effect.catchTag("WaitedTooLong", ({ message }) => broken(message)),
         Effect.scoped
       )
