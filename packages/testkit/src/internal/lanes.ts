@@ -123,7 +123,7 @@ const endingOf = ({ code }: Of<"Ended">, own: ReadonlyArray<Happening>): NonNull
 const stated = ({ at, detail, status }: Of<"Status" | "Seen">): Change => ({
   at,
   tone: status,
-  name: status,
+  name: status || "no status",
   short: letterOf(status),
   ...(detail === undefined ? {} : { detail })
 })

@@ -27,13 +27,14 @@ ${groups
 const groupOf = ({ kind }: Lane): string => (kind === "process" || kind === "client" ? kind : "test")
 
 const laneOf = (lane: Lane, all: Lanes): string => {
-  const title = `${lane.kind === "client" ? "client " : ""}${lane.name} ${lane.role}`.trim()
+  const role = lane.kind === "client" ? "client" : lane.role
+  const title = `${lane.name} ${role}`.trim()
   const ending =
     lane.ending === undefined
       ? ""
       : `<span class="ending${lane.ending.well ? "" : " ill"}">${escape(lane.ending.text)}</span>`
   const classes = ["lane", lane.kind, ...(isThin(lane) ? ["thin"] : [])].join(" ")
-  return `<section class="${classes}" aria-label="${escape(title)}"><div class="name" title="${escape(title)}"><b>${escape(lane.name)}</b> <span class="role">${escape(lane.role)}</span>${ending}</div><div class="plot">${[
+  return `<section class="${classes}" aria-label="${escape(title)}"><div class="name" title="${escape(title)}"><b>${escape(lane.name)}</b> <span class="role">${escape(role)}</span>${ending}</div><div class="plot">${[
     lifeline(lane, all),
     ...lane.status.map((span) => bar("status", span, all)),
     ...lane.held.map((span) => bar("held", span, all)),
