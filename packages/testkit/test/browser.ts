@@ -7,7 +7,7 @@ import * as path from "node:path"
 import { type BrowserServer, chromium, type Page } from "playwright-core"
 import { within } from "../src/internal/processes.ts"
 
-const names = ["chromium", "chromium-browser", "google-chrome"]
+const names = ["chromium", "google-chrome"]
 
 /** The first on the PATH; nothing is ever downloaded. */
 export const executable = (process.env["PATH"] ?? "")

@@ -158,6 +158,7 @@ const hostile = [
   "https://example.org/a?b=c url(//x)",
   "two\nlines\r\nand\ttabs",
   "",
+  "constructor",
   "x".repeat(2000),
   "日本語 👩‍🚀 \ud800"
 ]

@@ -8,7 +8,7 @@ import { ticks } from "./ticks.ts"
 const narrowest = 640
 const letterWidth = 7.4
 const labelPadding = 14
-const longestLabel = 190
+const longestLabel = 250
 const labelRows = 3
 const most = 8
 

@@ -141,7 +141,7 @@ table{width:100%;border-collapse:collapse;font-size:13px}
 th,td{padding:4px 10px;text-align:left;vertical-align:top;border-top:1px solid var(--line)}
 th{color:var(--quiet);font-weight:600}
 td:nth-child(1){white-space:nowrap;text-align:right;font-variant-numeric:tabular-nums}
-td:nth-child(2){overflow-wrap:anywhere;unicode-bidi:isolate}
+td:nth-child(2){min-width:9em;max-width:18em;overflow-wrap:anywhere;unicode-bidi:isolate}
 td:nth-child(3){color:var(--quiet)}
 td:nth-child(4){white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:plaintext}
 .k-signal td:nth-child(3){color:var(--signal)}
