@@ -149,3 +149,51 @@ export const storyOfLanes = (lanes: number): Timeline => {
       return story({ contenders: lanes - 8, clients: 6, kills: 4, durationMs: 600_000 })
   }
 }
+
+const hostile = [
+  "</script><script>alert(1)</script>",
+  `"><img src=x onerror='alert(1)'>`,
+  "<!-- & -- ]]> &amp; &#0;",
+  "\u001b[31mred\u0000\u202e",
+  "https://example.org/a?b=c url(//x)",
+  "two\nlines\r\nand\ttabs",
+  "",
+  "constructor",
+  "x".repeat(2000),
+  "日本語 👩‍🚀 \ud800"
+]
+
+/** Anything at all, in any order, of any pid, with texts that mean harm. */
+export const anyStory = (seed: number): Timeline => {
+  const roll = dice(seed + 17)
+  roll()
+  const one = <A>(values: ReadonlyArray<A>): A => values[Math.floor(roll() * values.length)]!
+  const any = (): Happening => {
+    const at = one([0, roll() * 1000, roll() * 1000, roll() * 1000, 500, -20, Number.NaN, Infinity, 2000 * roll()])
+    const pid = one([1, 2, 3, 4, 77])
+    const text = one(hostile)
+    const status = one(["starting", "ready", "stopping", "failed", "missing", text])
+    const detail = roll() < 0.5 ? {} : { detail: text }
+    const about = roll() < 0.5 ? {} : { pid }
+    return one<() => Happening>([
+      () => ({ _tag: "Started", at, pid, role: one(["contender", text]) }),
+      () => ({ _tag: "Ended", at, pid, code: one([0, 70, null]) }),
+      () => ({ _tag: "Step", at, pid, step: one(["after-lock", text]) }),
+      () => ({ _tag: one(["Locked", "Unlocked"]), at, pid }),
+      () => ({ _tag: "Epoch", at, pid, epoch: one([1, 2, 3]) }),
+      () => ({ _tag: "Fenced", at, epoch: one([1, 2, 3]) }),
+      () => ({ _tag: "Status", at, pid, status, ...detail }),
+      () => ({ _tag: "Seen", at, client: one(["a", text]), status, ...detail }),
+      () => ({ _tag: "Signal", at, pid, signal: one(["SIGKILL", "SIGSTOP", text]) }),
+      () => ({ _tag: "Fault", at, text, ...about }),
+      () => ({ _tag: "Log", at, text, ...about }),
+      () => ({ _tag: "Note", at, text })
+    ])()
+  }
+  return {
+    title: one(hostile),
+    ...(roll() < 0.5 ? {} : { failure: one(hostile) }),
+    durationMs: one([0, 1000, 5, Number.NaN]),
+    happenings: Array.from({ length: Math.floor(roll() * 80) }, any)
+  }
+}

@@ -123,7 +123,7 @@ const endingOf = ({ code }: Of<"Ended">, own: ReadonlyArray<Happening>): NonNull
 const stated = ({ at, detail, status }: Of<"Status" | "Seen">): Change => ({
   at,
   tone: status,
-  name: status,
+  name: status || "no status",
   short: letterOf(status),
   ...(detail === undefined ? {} : { detail })
 })
@@ -146,18 +146,19 @@ const holding = (pid: number, changes: ReadonlyArray<Happening>, from: number): 
     })
 }
 
-const letters: Readonly<Record<string, string>> = {
-  starting: "s",
-  ready: "R",
-  stopping: "d",
-  failed: "F",
-  missing: ".",
-  unreachable: "u",
-  unresponsive: "z"
-}
+const letters: ReadonlyMap<string, string> = new Map([
+  ["starting", "s"],
+  ["ready", "R"],
+  ["stopping", "d"],
+  ["failed", "F"],
+  ["missing", "."],
+  ["unreachable", "u"],
+  ["unresponsive", "z"]
+])
 
 /** One letter for a status, the same in text and HTML. */
-export const letterOf = (status: string): string => letters[status] ?? (/[a-z]/i.exec(status)?.[0] ?? "o").toLowerCase()
+export const letterOf = (status: string): string =>
+  letters.get(status) ?? (/[a-z]/i.exec(status)?.[0] ?? "o").toLowerCase()
 
 const bare = (kind: Lane["kind"], name: string, from: number, to: number): Lane => ({
   kind,

@@ -54,11 +54,11 @@ export const light: Palette = {
   good: "#0b6b4b",
   bad: "#a81f1f",
   tones: {
-    starting: tone("#cfe6fa", "#b4d6f4", "#0a3a63"),
+    starting: tone("#b3dafb", "#96cbf6", "#062c4d"),
     ready: tone("#1667b8", "#1667b8", "#ffffff"),
     stopping: tone("#f7cf5c", "#efbd35", "#3b2b00"),
     failed: tone("#a8231c", "#8f1a14", "#ffffff"),
-    unresponsive: tone("#dfa6cf", "#d591c2", "#43102f"),
+    unresponsive: tone("#d58fc1", "#dfa3cf", "#3b0a29"),
     unreachable: tone("#eceef2", "#d6dae1", "#3c4450"),
     missing: tone("#ffffff", "#ffffff", "#596272"),
     other: tone("#cdbfa6", "#cdbfa6", "#2e2512"),
@@ -80,15 +80,15 @@ export const dark: Palette = {
   good: "#5fd0a3",
   bad: "#ff8f86",
   tones: {
-    starting: tone("#17405f", "#1f5176", "#d8edff"),
-    ready: tone("#66b3f7", "#66b3f7", "#06182a"),
+    starting: tone("#164668", "#1f577f", "#d8edff"),
+    ready: tone("#5aa9f0", "#5aa9f0", "#06182a"),
     stopping: tone("#e6b632", "#d3a31f", "#231a00"),
     failed: tone("#b8301f", "#a02515", "#ffffff"),
-    unresponsive: tone("#8a5079", "#7a4469", "#ffffff"),
+    unresponsive: tone("#cf93bc", "#c183ad", "#2b0a1e"),
     unreachable: tone("#2b323c", "#3a4350", "#d5dbe4"),
     missing: tone("#151a21", "#151a21", "#9aa5b4"),
     other: tone("#6b5f47", "#6b5f47", "#ffffff"),
-    lock: tone("#d3d9e2", "#d3d9e2", "#12161c"),
+    lock: tone("#b9c2cf", "#b9c2cf", "#12161c"),
     epoch: tone("#151a21", "#151a21", "#d3d9e2"),
     fence: tone("#362b5c", "#362b5c", "#e0d8ff")
   }

@@ -8,7 +8,7 @@ import { ticks } from "./ticks.ts"
 const narrowest = 640
 const letterWidth = 7.4
 const labelPadding = 14
-const longestLabel = 190
+const longestLabel = 250
 const labelRows = 3
 const most = 8
 
@@ -24,8 +24,9 @@ interface Chip {
 
 export const axisOf = (all: Lanes): string => {
   const chips = chipsOf(all)
-  const rows = Math.max(0, ...chips.map(({ row }) => row + 1))
-  return `<div class="axis" style="--rows:${rows}"><div class="corner">seconds</div><div class="plot">${chips
+  const labelled = Math.max(0, ...chips.map(({ row }) => row + 1))
+  const rows = labelled + (chips.some(({ row }) => row < 0) ? 1 : 0)
+  return `<div class="axis" style="--rows:${rows}"><div class="corner">time</div><div class="plot">${chips
     .map((chip) => chipOf(chip, rows, all))
     .join("")}${ticks(all.from, all.to, most)
     .map(
@@ -35,13 +36,16 @@ export const axisOf = (all: Lanes): string => {
     .join("")}</div></div>`
 }
 
-/** Vertical lines over the height of all lanes. */
-export const rulesOf = (all: Lanes): string =>
-  `<div class="rules" aria-hidden="true">${ticks(all.from, all.to, most)
-    .map(({ at }) => `<i class="rule" style="left:${place(at, all.from, all.to)}"></i>`)
-    .join("")}${joined(all)
-    .map(({ at, kind }) => `<i class="rule r-${kind}" style="left:${place(at, all.from, all.to)}"></i>`)
-    .join("")}</div>`
+/** Vertical lines over the height of all lanes: those of the axis behind the bars, those of the test before them. */
+export const rulesOf = (all: Lanes): string => {
+  const rule = (at: number, kind: string) => `<i class="rule${kind}" style="left:${place(at, all.from, all.to)}"></i>`
+  const marked = ticks(all.from, all.to, most).map(({ at }) => rule(at, ""))
+  const done = joined(all).map(({ at, kind }) => rule(at, ` r-${kind}`))
+  return [
+    `<div class="rules" aria-hidden="true">${marked.join("")}</div>`,
+    `<div class="rules lines" aria-hidden="true">${done.join("")}</div>`
+  ].join("\n")
+}
 
 const edge = (at: number, { from, to }: Lanes): string => {
   const where = (at - from) / (to - from)
@@ -83,19 +87,19 @@ const chipsOf = (all: Lanes): ReadonlyArray<Chip> => {
     const x = ((at - all.from) / (all.to - all.from)) * narrowest
     const text = labelOf(lines)
     const width = Math.min(longestLabel, Math.ceil(text.length * letterWidth) + labelPadding)
-    const leftwards = x + width > narrowest
+    const leftwards = x + width > narrowest && x > width
     const begin = leftwards ? x - width : x
     const row = taken.findIndex((end) => end <= begin)
     if (row >= 0) taken[row] = begin + width + 6
     const hint = lines.map((line) => `${seconds(line.at)}  ${line.text}`).join("\n")
-    return { at, kind, text: row < 0 ? "" : text, hint, row, width, leftwards }
+    return { at, kind, text: row < 0 ? "" : text, hint, row, width, leftwards: leftwards && row >= 0 }
   })
 }
 
 const chipOf = ({ at, hint, kind, leftwards, row, text, width }: Chip, rows: number, all: Lanes): string =>
   hinted({
     className: `chip c-${kind}${text === "" ? " bare" : ""}${leftwards ? " left" : ""}`,
-    style: `left:${place(at, all.from, all.to)};--row:${row < 0 ? rows : row}${text === "" ? "" : `;max-width:${width}px`}`,
+    style: `${leftwards ? `right:${place(all.from + all.to - at, all.from, all.to)}` : `left:${place(at, all.from, all.to)}`};--row:${row < 0 ? rows - 1 : row}${text === "" ? "" : `;max-width:${width}px`}`,
     side: side(at, all.from, all.to),
     hint,
     ...(text === "" ? {} : { inner: `<span>${escape(text)}</span>` })

@@ -27,18 +27,19 @@ ${groups
 const groupOf = ({ kind }: Lane): string => (kind === "process" || kind === "client" ? kind : "test")
 
 const laneOf = (lane: Lane, all: Lanes): string => {
-  const title = `${lane.kind === "client" ? "client " : ""}${lane.name} ${lane.role}`.trim()
+  const role = lane.kind === "client" ? "client" : lane.role
+  const title = `${lane.name} ${role}`.trim()
   const ending =
     lane.ending === undefined
       ? ""
       : `<span class="ending${lane.ending.well ? "" : " ill"}">${escape(lane.ending.text)}</span>`
   const classes = ["lane", lane.kind, ...(isThin(lane) ? ["thin"] : [])].join(" ")
-  return `<section class="${classes}" aria-label="${escape(title)}"><div class="name" title="${escape(title)}"><b>${escape(lane.name)}</b> <span class="role">${escape(lane.role)}</span>${ending}</div><div class="plot">${[
+  return `<div class="${classes}" role="group" aria-label="${escape(title)}"><div class="name" title="${escape(title)}"><b>${escape(lane.name)}</b> <span class="role">${escape(role)}</span>${ending}</div><div class="plot">${[
     lifeline(lane, all),
     ...lane.status.map((span) => bar("status", span, all)),
     ...lane.held.map((span) => bar("held", span, all)),
     ...clusters(lane.marks, all).map((cluster) => markOf(cluster, all))
-  ].join("")}</div></section>`
+  ].join("")}</div></div>`
 }
 
 const isThin = ({ held, kind, status }: Lane): boolean => kind !== "client" && held.length + status.length === 0
@@ -81,10 +82,10 @@ const bar = (row: "status" | "held", span: Span, all: Lanes): string => {
 }
 
 interface Cluster {
-  readonly kind: MarkKind
+  kind: MarkKind
   readonly from: number
-  readonly to: number
-  readonly marks: ReadonlyArray<Mark>
+  to: number
+  readonly marks: Array<Mark>
 }
 
 const weight: Readonly<Record<MarkKind, number>> = { log: 0, step: 1, note: 2, signal: 3, fault: 4 }
@@ -96,8 +97,9 @@ const clusters = (marks: ReadonlyArray<Mark>, all: Lanes): ReadonlyArray<Cluster
     for (const mark of marks) {
       const last = found.at(-1)
       if (last !== undefined && mark.at - last.from <= near * (all.to - all.from)) {
-        const kind = weight[mark.kind] > weight[last.kind] ? mark.kind : last.kind
-        found[found.length - 1] = { kind, from: last.from, to: mark.at, marks: [...last.marks, mark] }
+        last.kind = weight[mark.kind] > weight[last.kind] ? mark.kind : last.kind
+        last.to = mark.at
+        last.marks.push(mark)
       } else found.push({ kind: mark.kind, from: mark.at, to: mark.at, marks: [mark] })
     }
     return found

@@ -71,24 +71,28 @@ ${tones}
 .chart{position:relative;min-width:780px;padding-bottom:8px}
 .axis,.lane{display:grid;grid-template-columns:var(--names) minmax(0,1fr)}
 .plot{position:relative;margin-right:var(--tail)}
-.axis{position:sticky;top:0;z-index:20;height:calc(var(--rows)*19px + 30px);background:var(--panel);border-bottom:1px solid var(--line)}
-.corner{position:sticky;left:0;z-index:2;background:var(--panel);align-self:end;padding:0 12px 5px 16px;font-size:11px;color:var(--quiet)}
-.tick{position:absolute;bottom:5px;transform:translateX(-50%);font-size:11px;white-space:nowrap;color:var(--quiet);font-variant-numeric:tabular-nums}
+.axis{position:sticky;top:0;z-index:20;height:calc(var(--rows)*19px + 27px);background:var(--panel);border-bottom:1px solid var(--line)}
+.corner{position:sticky;left:0;z-index:2;background:var(--panel);align-self:start;padding:5px 12px 0 16px;font-size:11px;color:var(--quiet)}
+.tick{position:absolute;top:5px;transform:translateX(-50%);font-size:11px;white-space:nowrap;color:var(--quiet);font-variant-numeric:tabular-nums}
 .tick.first{transform:none}
 .tick.last{transform:translateX(-100%)}
-.chip{position:absolute;top:calc(var(--row)*19px + 5px);height:16px;border-left:2px solid var(--c);padding:0 6px 0 5px;font:600 11px/16px system-ui,-apple-system,"Segoe UI",Roboto,Arial,sans-serif;color:var(--c);cursor:default}
-.chip>span{display:block;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;unicode-bidi:isolate}
-.chip.left{transform:translateX(-100%);border-left:0;border-right:2px solid var(--c);padding:0 5px 0 6px}
-.chip.bare{width:8px;height:8px;margin:1px 0 0 -4px;padding:0;border:0;border-radius:99px;background:var(--c)}
+.chip{position:absolute;top:calc(var(--row)*19px + 25px);height:16px;padding:0 5px;font:600 11px/16px system-ui,-apple-system,"Segoe UI",Roboto,Arial,sans-serif;color:var(--c);cursor:default}
+.chip::before{content:"";position:absolute;z-index:-1;left:0;top:0;height:calc((var(--rows) - var(--row))*19px + 2px);border-left:1px solid var(--c)}
+.c-fault::before{border-left-style:dashed}
+.chip>span{display:block;background:var(--panel);overflow:hidden;text-overflow:ellipsis;white-space:nowrap;unicode-bidi:isolate}
+.chip.left::before{left:100%}
+.chip.bare::before{left:3.5px;top:8px;height:calc((var(--rows) - var(--row))*19px - 10px)}
+.chip.bare{width:8px;height:8px;margin:4px 0 0 -3.5px;padding:0;border-radius:99px;background:var(--c)}
 .c-signal,.r-signal,.m-signal{--c:var(--signal)}
 .c-fault,.r-fault,.m-fault{--c:var(--fault)}
-.rules{position:absolute;z-index:2;pointer-events:none;inset:0 var(--tail) 0 var(--names)}
-.rule{position:absolute;top:0;bottom:0;border-left:1px solid var(--line);opacity:.55}
+.rules{position:absolute;pointer-events:none;inset:0 var(--tail) 0 var(--names)}
+.lines{z-index:2}
+.rule{position:absolute;top:0;bottom:0;border-left:1px solid var(--line)}
 .r-signal,.r-fault{border-color:var(--c);opacity:.75}
 .r-fault{border-left-style:dashed}
 .group{padding:5px 0}
 .group+.group{border-top:1px solid var(--line)}
-.lane{--track:8px;min-height:48px}
+.lane{--track:11px;min-height:53px}
 .lane.thin{min-height:19px;--track:9px}
 .lane.client,.lane.fence{min-height:22px}
 .lane:hover{background:color-mix(in srgb,var(--text) 4%,transparent)}
@@ -102,11 +106,11 @@ ${tones}
 .h:hover,.h:focus{z-index:40}
 .life{position:absolute;top:calc(var(--track) - 1px);height:2px;min-width:2px;background:var(--quiet)}
 .life.h::before{content:"";position:absolute;inset:-5px 0}
-.life.well::after,.life.ill::after{content:"";position:absolute;right:-3px;top:-3px;width:8px;height:8px;background:var(--panel);border:2px solid var(--quiet);border-radius:99px}
-.life.ill::after{border:0;border-radius:0;background:linear-gradient(45deg,transparent 41%,var(--bad) 41% 59%,transparent 59%),linear-gradient(-45deg,transparent 41%,var(--bad) 41% 59%,transparent 59%);width:11px;height:11px;right:-5px;top:-5px}
-.bar{position:absolute;z-index:1;min-width:2px;container-type:inline-size;background-color:var(--bar);color:var(--ink);border-radius:3px;font-size:11px}
-.bar.status{top:17px;height:16px;line-height:16px}
-.bar.held{top:34px;height:12px;font-size:10px;line-height:12px;border-radius:2px}
+.life.well::after{content:"";position:absolute;right:-1px;top:-4px;width:2px;height:10px;background:var(--quiet)}
+.life.ill::after{content:"";position:absolute;right:-5px;top:-5px;width:11px;height:11px;background:linear-gradient(45deg,transparent 41%,var(--bad) 41% 59%,transparent 59%),linear-gradient(-45deg,transparent 41%,var(--bad) 41% 59%,transparent 59%)}
+.bar{position:absolute;z-index:1;min-width:2px;container-type:inline-size;background-color:var(--bar);color:var(--ink);border-radius:3px;font-size:11px;border-right:1px solid var(--panel)}
+.bar.status{top:19px;height:16px;line-height:16px}
+.bar.held{top:36px;height:13px;font-size:10px;line-height:13px;border-radius:2px}
 .client .bar.status,.fence .bar.status{top:3px}
 .t-missing,.t-epoch{box-shadow:inset 0 0 0 1px var(--ink)}
 .label,.letter{height:100%;padding:0 6px;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;unicode-bidi:isolate}
@@ -114,8 +118,9 @@ ${tones}
 .letter{display:none;padding:0;text-align:center;font-weight:600}
 ${rooms}
 @container (max-width:11px){.letter.letter{display:none}}
-.mark{position:absolute;z-index:3;top:calc(var(--track) - 6px);height:12px;min-width:12px;margin-left:-6px;--c:var(--quiet)}
-.mark i{position:absolute;inset:0;margin:auto;width:7px;height:7px;background:var(--c)}
+.mark{position:absolute;z-index:3;top:calc(var(--track) - 6px);height:12px;min-width:12px;margin-left:-6px}
+.process .m-signal,.process .m-fault{top:calc(var(--track) - 12px)}
+.mark i{position:absolute;inset:0;margin:auto;width:7px;height:7px;background:var(--c,var(--quiet))}
 .mark.many i{left:2px;right:2px;width:auto;border-radius:4px}
 .m-step i{border:1.5px solid var(--quiet);background:var(--panel);rotate:45deg}
 .m-step.many i{rotate:none}
@@ -136,7 +141,7 @@ table{width:100%;border-collapse:collapse;font-size:13px}
 th,td{padding:4px 10px;text-align:left;vertical-align:top;border-top:1px solid var(--line)}
 th{color:var(--quiet);font-weight:600}
 td:nth-child(1){white-space:nowrap;text-align:right;font-variant-numeric:tabular-nums}
-td:nth-child(2){overflow-wrap:anywhere;unicode-bidi:isolate}
+td:nth-child(2){min-width:9em;max-width:18em;overflow-wrap:anywhere;unicode-bidi:isolate}
 td:nth-child(3){color:var(--quiet)}
 td:nth-child(4){white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:plaintext}
 .k-signal td:nth-child(3){color:var(--signal)}
