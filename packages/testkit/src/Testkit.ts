@@ -132,7 +132,7 @@ export class Testkit extends Context.Service<
     readonly note: (text: string) => Effect.Effect<void>
     readonly elapsed: () => number
     readonly timeline: () => Timeline
-    readonly writeTimeline: (file: string) => Effect.Effect<void>
+    readonly writeTimeline: (file: string, failure?: string) => Effect.Effect<void>
   }
 >()("@holdfast/testkit/Testkit") {
   /** For the service of `spec`, in a fresh directory that is removed afterwards. */

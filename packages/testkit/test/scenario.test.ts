@@ -1,17 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
 import * as Scenario from "@holdfast/testkit/Scenario"
 import { Testkit } from "@holdfast/testkit/Testkit"
 import { Effect } from "effect"
-import { programOf } from "./fixture/programs.ts"
-import { serviceOf } from "./fixture/service.ts"
-
-/** The fixture as one version installs it. */
-const versioned = (version: string): ServiceSpec => ({
-  ...serviceOf({}),
-  version,
-  entry: { command: process.execPath, args: ["--conditions", "development", programOf("versionDaemon"), version] }
-})
+import { versioned } from "./fixture/versioned.ts"
 
 describe.concurrent("the scenario", () => {
   for (const { name, run, sentence, timeoutMs } of Scenario.all) {

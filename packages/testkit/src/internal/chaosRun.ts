@@ -6,7 +6,6 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Capability from "../Capability.ts"
 import type { Epochs } from "../Observation.ts"
-import { toText } from "../Timeline.ts"
 import { LawBroken } from "../WaitedTooLong.ts"
 import type { Move, Planned } from "./chaosPlan.ts"
 import { type Excuse, untold } from "./chaosJudgement.ts"
@@ -14,6 +13,7 @@ import { fallen, heavy, lingering, twoAtOnce } from "./judgements.ts"
 import type { Kit } from "./law.ts"
 import { familyOf } from "./processes.ts"
 import { attached, type Client, followers } from "./scenario.ts"
+import { storyOf } from "./story.ts"
 
 interface Run {
   readonly seed: number | string
@@ -92,7 +92,7 @@ export const run = (kit: Kit, { clients, plan, seed }: Run): Effect.Effect<void,
     const done: Array<string> = []
     const broken = (law: number, words: string) =>
       new LawBroken({
-        message: `Law ${law} is broken: ${words} (seed ${seed}; ${done.length} moves: ${done.join(", ")})\n${toText(kit.timeline())}`,
+        message: `Law ${law} is broken: ${words} (seed ${seed}; ${done.length} moves: ${done.join(", ")})\n${storyOf(kit.timeline())}`,
         action: `Repeat the plan with chaos({ seed: ${JSON.stringify(seed)} }).`
       })
 
@@ -139,7 +139,7 @@ export const run = (kit: Kit, { clients, plan, seed }: Run): Effect.Effect<void,
         return there.map((one) => one.pid).filter((one) => !family.has(one))
       }
       yield* kit
-        .eventually("only the owner is left", others, (left) => left.length === 0, { within: "20 seconds" })
+        .eventually("only the owner is left", others, (left) => left.length === 0, { within: "10 seconds" })
         .pipe(Effect.catch(({ message }) => broken(8, message)))
     })
 

@@ -41,14 +41,16 @@ export const fallen = (seen: ReadonlyArray<Epochs>): string | undefined => {
 export const losers = (lives: ReadonlyArray<Life>): ReadonlyArray<Life> =>
   lives.filter((life) => at(life, "before-lock") !== undefined && at(life, "after-lock") === undefined)
 
-/** What an owner loads only once it owns; where its runtime tells of no modules, nothing. */
-const ownersOnly = (lives: ReadonlyArray<Life>): ReadonlySet<string> =>
-  new Set(
-    lives.flatMap((life) => {
-      const owned = at(life, "after-lock")
-      return owned === undefined ? [] : life.modules.filter(({ at }) => at > owned).map(({ url }) => url)
-    })
-  )
+/** Files that owners load, and only once they own; where their runtime tells of no modules, nothing. */
+const ownersOnly = (lives: ReadonlyArray<Life>): ReadonlySet<string> => {
+  const [before, after] = [new Set<string>(), new Set<string>()]
+  for (const { modules, steps } of lives) {
+    const owned = steps.find(({ step }) => step === "after-lock")?.at
+    if (owned === undefined) continue
+    for (const { at, url } of modules) (at > owned ? after : before).add(url)
+  }
+  return new Set([...after].filter((url) => url.startsWith("file:") && !before.has(url)))
+}
 
 const weightOf = (modules: Life["modules"]): number => modules.reduce((sum, { bytes }) => sum + bytes, 0)
 
@@ -60,7 +62,7 @@ export const heavy = (lives: ReadonlyArray<Life>): string | undefined => {
     if (steps.some(({ step }) => step === "during-boot")) return `loser ${pid} booted the application`
     const [url] = modules.filter((module) => owners.has(module.url)).map((module) => module.url)
     if (url !== undefined) return `loser ${pid} loaded ${url}, which the owner loads only once it owns`
-    const part = weightOf(modules) / most
+    const part = most === 0 ? 0 : weightOf(modules) / most
     if (part > 0.5) return `loser ${pid} loaded ${Math.round(part * 100)} % of what the owner loads`
   }
   return undefined

@@ -15,7 +15,7 @@ import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import * as Fault from "../Fault.ts"
 import type { SwarmOptions, Testkit, TestkitOptions } from "../Testkit.ts"
-import { toHtml, toText } from "../Timeline.ts"
+import { toHtml } from "../Timeline.ts"
 import { WaitedTooLong } from "../WaitedTooLong.ts"
 import { epochsIn } from "./epochs.ts"
 import { lockHolder } from "./lockHolder.ts"
@@ -29,6 +29,7 @@ import { leaveNothing } from "./teardown.ts"
 import { timelineFile, write } from "./timelineFile.ts"
 import { isWatchable, watched } from "./watched.ts"
 import type { ChildProcess } from "node:child_process"
+import { storyOf } from "./story.ts"
 
 const fs = process.getBuiltinModule("node:fs")
 const path = process.getBuiltinModule("node:path")
@@ -70,7 +71,7 @@ export const make = Effect.fnUntraced(function* ({ paths, scratch, spec }: Place
 
   const story = () =>
     [
-      toText(recorder.timeline(title)),
+      storyOf(recorder.timeline(title)),
       `registration: ${textOf(paths.registration)}`,
       `owner note: ${textOf(paths.owner)}`,
       "processes:",

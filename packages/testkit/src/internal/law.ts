@@ -3,8 +3,8 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { Law } from "../Law.ts"
 import { Testkit } from "../Testkit.ts"
-import { toText } from "../Timeline.ts"
 import { LawBroken, type WaitedTooLong } from "../WaitedTooLong.ts"
+import { storyOf } from "./story.ts"
 
 export type Kit = Testkit["Service"]
 
@@ -35,7 +35,7 @@ export const law = (
     timeoutMs: 60_000,
     check: Effect.flatMap(Testkit, (kit) =>
       body(kit).pipe(
-        Effect.catchTag("Broken", ({ words }) => broken(`${words}\n${toText({ ...kit.timeline(), failure: words })}`)),
+        Effect.catchTag("Broken", ({ words }) => broken(`${words}\n${storyOf(kit.timeline())}`)),
         Effect.catchTag("WaitedTooLong", ({ message }) => broken(message)),
         Effect.scoped
       )

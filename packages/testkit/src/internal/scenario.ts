@@ -1,12 +1,13 @@
 /** How a scenario is told and fails. */
 import type { Ready, ServiceClient } from "@holdfast/client/ServiceClient"
 import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import type { Scenario } from "../Scenario.ts"
 import { Testkit } from "../Testkit.ts"
-import { toText } from "../Timeline.ts"
 import { ScenarioFailed } from "../WaitedTooLong.ts"
-import { Broken, expect, type Kit } from "./law.ts"
+import { Broken, type Kit } from "./law.ts"
+import { storyOf } from "./story.ts"
 
 type Told = { readonly _tag: string; readonly message: string }
 
@@ -21,7 +22,7 @@ export const scenario = (
     body(kit).pipe(
       Effect.mapError((error) => {
         const words =
-          error._tag === "Broken" ? `${(error as Broken).words}\n${toText(kit.timeline())}` : (error as Told).message
+          error._tag === "Broken" ? `${(error as Broken).words}\n${storyOf(kit.timeline())}` : (error as Told).message
         return new ScenarioFailed({ message: `${told.name}: ${words}`, action: "" })
       }),
       Effect.scoped
@@ -38,19 +39,19 @@ export const followers = (kit: Kit, n: number) =>
     (index) => kit.follow(`client ${index}`, { access: "launch" })
   )
 
-/** That all are attached, to one instance: which. */
+/** Waits until all are attached to one instance, and says which. While owners change, two clients may find different ones. */
 export const attached = (clients: ReadonlyArray<Client>): Effect.Effect<Ready, Broken | Told> =>
-  Effect.gen(function* () {
-    const found = yield* Effect.forEach(clients, (client) => client.reconnect(), { concurrency: "unbounded" }).pipe(
-      Effect.timeoutOrElse({
-        duration: "45 seconds",
-        orElse: () => Effect.fail(new Broken("the clients were not all attached within 45 s"))
-      })
-    )
-    const instances = new Set(found.map(({ instanceID }) => instanceID))
-    yield* expect(instances.size === 1, `the clients are attached to ${instances.size} instances`)
-    return found[0]!
-  })
+  Effect.forEach(clients, (client) => client.reconnect(), { concurrency: "unbounded" }).pipe(
+    Effect.repeat({
+      schedule: Schedule.spaced("100 millis"),
+      until: (found) => new Set(found.map(({ instanceID }) => instanceID)).size === 1
+    }),
+    Effect.map(([one]) => one!),
+    Effect.timeoutOrElse({
+      duration: "45 seconds",
+      orElse: () => Effect.fail(new Broken("the clients were not all attached to one instance within 45 s"))
+    })
+  )
 
 /** The moments that a process came to. */
 export const lifeOf = (kit: Kit, pid: number) => kit.lives().find((life) => life.pid === pid)
