@@ -141,6 +141,23 @@ describe.concurrent("the design's rows", () => {
     )
   )
 
+  it.live("Every loser exits within a bounded interval", () =>
+    withKit({ bootMs: 1000 }, (kit) =>
+      Effect.gen(function* () {
+        const [owner] = yield* kit.swarm(1)
+        yield* kit.waitFor("it is starting", ({ status }) => status.type === "starting")
+        yield* allLeave(kit, 3)
+        yield* isReady(kit)
+        yield* allLeave(kit, 3)
+        yield* owner!.freeze
+        yield* allLeave(kit, 3)
+        yield* owner!.thaw
+        assert.strictEqual((yield* isReady(kit)).registration?.pid, owner!.pid)
+        assert.deepStrictEqual(boots(kit), [owner!.pid])
+      })
+    )
+  )
+
   it.live("A loser's peak RSS stays an order of magnitude below an application boot", () =>
     withKit({ memoryMb: 800 }, (kit) =>
       Effect.gen(function* () {
