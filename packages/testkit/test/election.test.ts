@@ -46,7 +46,19 @@ describe("election", () => {
         yield* isReady(kit)
         yield* owner.freeze
         // 11 s: beyond the health requests, the silence of 10 s and the deadline of ensure, so that a client does spawn
-        const error = yield* kit.client.ensure({ deadline: "13 seconds" }).pipe(Effect.flip)
+        const next = ServiceClient.layer({ ...kit.spec, version: "2.0.0" })
+        const [error, launched] = yield* Effect.all(
+          [
+            kit.client.ensure({ deadline: "13 seconds" }).pipe(Effect.flip),
+            // nor by a launch that wants another version
+            Effect.flatMap(ServiceClient, (client) => client.launch()).pipe(
+              Effect.provide(Layer.fresh(next)),
+              Effect.timeoutOption("13 seconds")
+            )
+          ],
+          { concurrency: "unbounded" }
+        )
+        assert.strictEqual(launched._tag, "None")
         assert.strictEqual(error._tag, "ServiceNotReady")
         assert.deepStrictEqual(boots(kit), [owner.pid])
         yield* owner.thaw
