@@ -79,17 +79,19 @@ describe("finding and starting", () => {
     )
   )
 
-  it.live("a failing first spawn and a healthy second one succeed inside one ensure", () =>
-    withKit({}, (kit) =>
-      Effect.gen(function* () {
-        const ready = yield* as(flaky(kit, 1), (client) => client.ensure())
-        assert.deepStrictEqual(boots(kit), [ready.pid])
-        assert.strictEqual(starts(kit), 2)
-      })
-    )
+  it.live(
+    "ensure: a failing first spawn followed by a healthy second spawn succeeds inside one call under the deadline",
+    () =>
+      withKit({}, (kit) =>
+        Effect.gen(function* () {
+          const ready = yield* as(flaky(kit, 1), (client) => client.ensure())
+          assert.deepStrictEqual(boots(kit), [ready.pid])
+          assert.strictEqual(starts(kit), 2)
+        })
+      )
   )
 
-  it.live("every spawn failing is an error that carries the last diagnostic, after three spawns", () =>
+  it.live("ensure: every spawn failing throws with the last diagnostic", () =>
     withKit({}, (kit) =>
       Effect.gen(function* () {
         const error = yield* as(flaky(kit, 100), (client) => Effect.flip(client.ensure({ deadline: "3 seconds" })))
@@ -110,7 +112,7 @@ describe("finding and starting", () => {
     )
   )
 
-  it.live("a serving holder short-circuits without a spawn", () =>
+  it.live("ensure: a serving holder short-circuits without extra spawns", () =>
     withKit({}, (kit) =>
       Effect.gen(function* () {
         yield* kit.client.launch()
@@ -370,16 +372,19 @@ describe("following", () => {
 
 describe("updates", () => {
   it.live(
-    "a fresh launch of vNext stops exactly the old instance, and vNext becomes ready; reconnecting clients never replace",
+    "Fresh vNext launch finds vOld: exact old instance stops; vNext eventually becomes ready; reconnecting clients never replace",
     () =>
       withKit({ version: "1.0.0" }, (kit) =>
         Effect.gen(function* () {
           const old = yield* kit.client.launch()
+          const owner = yield* kit.owner
           setKnobs(kit.paths.directory, { version: "2.0.0" })
           assert.strictEqual((yield* kit.client.reconnect()).instanceID, old.instanceID)
           const next = yield* as({ ...kit.spec, version: "2.0.0" }, (client) => client.launch())
           assert.strictEqual(next.version, "2.0.0")
           assert.notStrictEqual(next.pid, old.pid)
+          yield* owner.exited
+          assert.deepStrictEqual(boots(kit), [old.pid, next.pid])
           // the client of v1 accepts the new owner, and leaves it alone
           assert.deepStrictEqual(yield* kit.client.reconnect(), next)
           assert.strictEqual(yield* hello(kit.client), `hello from ${next.pid}`)
@@ -387,7 +392,7 @@ describe("updates", () => {
       )
   )
 
-  it.live("two fresh launches of vNext race: one heavy successor, both attach", () =>
+  it.live("Two fresh vNext launches race: one heavy successor; both clients attach", () =>
     withKit({ version: "1.0.0" }, (kit) =>
       Effect.gen(function* () {
         const old = yield* kit.client.launch()

@@ -28,7 +28,7 @@ describe.concurrent("policy fenced", () => {
   )
 
   it.live(
-    "a deaf holder is followed with the next epoch; thawed, it asserts nothing, admits nothing, removes nothing and ends by itself; contenders ask the successor and leave, also while it sleeps and the lock is free",
+    "Lock acquisition: a bound socket that accepts but stays silent yields takeover; thawed, its holder asserts, admits and removes nothing, and ends; contenders ask the successor and leave",
     () =>
       withKit({ policy: "fenced" }, (kit) =>
         Effect.gen(function* () {

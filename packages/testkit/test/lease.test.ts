@@ -19,6 +19,11 @@ const scratch = Effect.acquireRelease(
 /** A process that has ended; its identity is of this machine and boot. */
 const dead: identity.ProcessIdentity = { ...identity.own(), pid: 4_000_000 }
 const living = identity.own()
+/** A process whose pid another one has by now. */
+const reused: identity.ProcessIdentity = {
+  ...living,
+  startIdentity: living.startIdentity.replace(/\/\d+\/(?=[^/]*$)/, "/1/")
+}
 const elsewhere: identity.ProcessIdentity = {
   ...identity.own(),
   startIdentity: identity.own().startIdentity.replace(/^[^/]+/, "another-boot"),
@@ -82,7 +87,7 @@ const contract = (name: string, store: Layer.Layer<LeaseStore>) =>
       })
     )
 
-    law("an expired claim that is still ours renews and extends the lease", (lease) =>
+    law("Lease renewal: an expired-but-identity-matching re-arm succeeds and extends the lease", (lease) =>
       Effect.gen(function* () {
         const claim = yield* lease.claim(claimant("a"))
         yield* TestClock.adjust("1 hour")
@@ -95,7 +100,7 @@ const contract = (name: string, store: Layer.Layer<LeaseStore>) =>
       })
     )
 
-    law("a renewal after another server claimed the epoch fails", (lease) =>
+    law("Lease renewal: a superseded epoch fails", (lease) =>
       Effect.gen(function* () {
         const old = yield* lease.claim(claimant("a", dead))
         yield* lease.claim(claimant("b"))
@@ -104,7 +109,7 @@ const contract = (name: string, store: Layer.Layer<LeaseStore>) =>
       })
     )
 
-    law("a renewal with a wrong token, instance, pid or start identity fails", (lease) =>
+    law("Lease renewal: a wrong token fails, as do a wrong instance, pid and start identity", (lease) =>
       Effect.gen(function* () {
         const claim = yield* lease.claim(claimant("a"))
         const wrong: ReadonlyArray<Claim> = [
@@ -118,7 +123,7 @@ const contract = (name: string, store: Layer.Layer<LeaseStore>) =>
       })
     )
 
-    law("a renewal after the release fails, and the epoch is not handed out again", (lease) =>
+    law("Lease renewal: a released row fails, and the epoch is not handed out again", (lease) =>
       Effect.gen(function* () {
         const claim = yield* lease.claim(claimant("a"))
         yield* lease.release(claim)
@@ -163,17 +168,26 @@ describe("who takes the place of a recorded holder", () => {
       }).pipe(Effect.provide(LeaseStore.layerMemory()))
     )
 
-  law("fenced: a missing or released lease and a dead holder are followed without probing", (lease) =>
+  law("Lock acquisition: a missing lock takes over without probing, as does a released one", (lease) =>
     Effect.gen(function* () {
-      assert.strictEqual((yield* lease.claim(claimant("a", dead), probe(true))).epoch, 1)
-      const second = yield* lease.claim(claimant("b"), probe(true))
-      yield* lease.release(second)
+      const first = yield* lease.claim(claimant("a"), probe(true))
+      assert.strictEqual(first.epoch, 1)
+      yield* lease.release(first)
+      assert.strictEqual((yield* lease.claim(claimant("b"), probe(true))).epoch, 2)
+      assert.isEmpty(asked)
+    })
+  )
+
+  law("Lock acquisition: a dead holder (identity mismatch) takes over without probing", (lease) =>
+    Effect.gen(function* () {
+      yield* lease.claim(claimant("a", dead), probe(true))
+      assert.strictEqual((yield* lease.claim(claimant("b", reused), probe(true))).epoch, 2)
       assert.strictEqual((yield* lease.claim(claimant("c"), probe(true))).epoch, 3)
       assert.isEmpty(asked)
     })
   )
 
-  law('fenced: a live serving holder keeps its place, "already running with PID X", lock held or not', (lease) =>
+  law("Lock acquisition: a live serving holder keeps the already running error, lock held or not", (lease) =>
     Effect.gen(function* () {
       yield* lease.claim(claimant("a", living, "1:2"))
       yield* TestClock.adjust("1 hour")
@@ -183,7 +197,7 @@ describe("who takes the place of a recorded holder", () => {
     })
   )
 
-  law("fenced: a live deaf holder is followed after two probes a second apart, when its lease is over", (lease) =>
+  law("Lock acquisition: a live deaf holder is taken over, in policy fenced, when its lease is over", (lease) =>
     Effect.gen(function* () {
       yield* lease.claim(claimant("a"))
       const claiming = yield* lease.claim(claimant("b"), probe(false)).pipe(Effect.forkChild)
@@ -353,7 +367,7 @@ describe("the heartbeat", () => {
   })
 
   it.effect(
-    "an expired but unsuperseded claim does not stop the owner; it is renewed at once after a sleep of any length",
+    "Heartbeat: an expired-but-ours claim does not stop it; it is renewed at once after a sleep of any length",
     () =>
       Effect.gen(function* () {
         const clock = yield* SuspendClock

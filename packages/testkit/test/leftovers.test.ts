@@ -166,7 +166,7 @@ describe("what a crash leaves behind", () => {
   )
 
   it.live(
-    "sixteen contenders over what a dead owner left: one winner in each round, and epochs differ by one",
+    "No losing contender survives or builds a location graph, or anything else of an application: sixteen after each crash",
     () =>
       withKit({}, (kit) =>
         Effect.gen(function* () {
@@ -214,7 +214,7 @@ describe.concurrent("a running owner", () => {
   )
 
   it.live(
-    "whose event loop is blocked longer than every time-out is waited for, by three clients at once, and followed by nobody; a stream that was open goes on",
+    "Winner event loop pauses beyond the old stale timeout: ownership is not displaced; three clients wait, and a stream goes on",
     () =>
       withKit({}, (kit) =>
         Effect.gen(function* () {

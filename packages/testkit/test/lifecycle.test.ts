@@ -9,7 +9,7 @@ const get = (url: string) => Effect.promise(() => fetch(url))
 
 describe("lifecycle", () => {
   it.live(
-    "a boot of 10 s is starting from the first second, application requests get 503 at once, then it turns ready once",
+    "Application becomes ready: status changes once from starting to ready, and is starting from the boot's first second",
     () =>
       withKit({ bootMs: 10_000, progress: "Reading everything…" }, (kit) =>
         Effect.gen(function* () {
@@ -69,7 +69,7 @@ describe("lifecycle", () => {
       )
   )
 
-  it.live("while it starts, requests are refused with service_starting and Retry-After, at once", () =>
+  it.live("Application request arrives during startup: immediate retryable 503", () =>
     withKit({ bootMs: 5000 }, (kit) =>
       Effect.gen(function* () {
         yield* kit.swarm(1)
@@ -103,7 +103,7 @@ describe("lifecycle", () => {
   )
 
   it.live(
-    "a failing boot is failed with its message and action; the process holds lock and port, and does not boot again",
+    "Application initialization fails: actionable failed status; owner stays bound and holds the lock, and does not boot again",
     () =>
       withKit({ bootFail: { message: "The index is broken.", action: "Run: repair" } }, (kit) =>
         Effect.gen(function* () {
@@ -163,7 +163,7 @@ describe("lifecycle", () => {
   )
 
   it.live(
-    "a registration that is deleted, damaged or names another is healed within one interval by the same owner",
+    "Registration is deleted while owner runs: owner republishes it within one assertion interval, also a damaged or foreign one",
     () =>
       withKit({}, (kit) =>
         Effect.gen(function* () {
@@ -191,13 +191,15 @@ describe("lifecycle", () => {
   )
 
   it.live(
-    "three clients that find the registration deleted attach to the same owner, and none of them boots another",
+    "Registration is deleted while owner runs: no second owner initializes, and three clients attach to the same owner",
     () =>
       withKit({}, (kit) =>
         Effect.gen(function* () {
           yield* kit.swarm(1)
           const before = yield* isReady(kit)
           fs.rmSync(kit.paths.registration)
+          const contenders = yield* kit.swarm(2)
+          yield* Effect.forEach(contenders, (contender) => contender.exited)
           const found = yield* Effect.forEach(
             [1, 2, 3],
             () =>

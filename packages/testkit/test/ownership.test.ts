@@ -51,7 +51,7 @@ const threeEnsure = (kit: Testkit["Service"]) =>
 
 describe.concurrent("ownership of a running service", () => {
   it.live(
-    "a boot of thirty seconds stays observable as starting: a probe every 100 ms never fails",
+    "A 30-second application boot remains continuously observable as starting",
     () =>
       withKit({ bootMs: 30_000 }, (kit) =>
         Effect.gen(function* () {
@@ -168,7 +168,7 @@ describe.concurrent("ownership of a running service", () => {
   )
 
   it.live(
-    "an owner that was superseded while it was frozen asserts nothing, admits nothing, removes nothing, and ends by itself",
+    "Heartbeat: a superseded claim stops the server and logs the supersession reason; it asserts and removes nothing any more",
     () =>
       withKit({}, (kit) =>
         Effect.gen(function* () {

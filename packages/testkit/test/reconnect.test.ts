@@ -17,7 +17,7 @@ const starts = (kit: Testkit["Service"]): number =>
 
 /** The rows of "Reconnect tests" in the design's seed, each with a terminal user interface of its own. */
 describe.concurrent("reconnect", () => {
-  it.live("endpoint disappears and changes port: the interface rediscovers and rebuilds its clients", () =>
+  it.live("Endpoint disappears and changes port: TUI rediscovers and rebuilds clients", () =>
     Effect.gen(function* () {
       const [one, other] = [yield* freePort, yield* freePort]
       yield* withKit({ port: one }, (kit) =>
@@ -45,7 +45,7 @@ describe.concurrent("reconnect", () => {
   )
 
   it.live(
-    "service remains unavailable beyond the old retry budget: the interface remains alive, and goes on afterwards",
+    "Service remains unavailable beyond old retry budget: TUI remains alive, and goes on when the service is there again",
     () =>
       withKit({}, (kit) =>
         Effect.gen(function* () {
@@ -74,7 +74,7 @@ describe.concurrent("reconnect", () => {
     60_000
   )
 
-  it.live("event stream reconnects: the interface takes the authoritative state first, on each instance", () =>
+  it.live("Event stream reconnects: client performs authoritative state reconciliation", () =>
     withKit({}, (kit) =>
       Effect.gen(function* () {
         const screen = yield* open(kit)
@@ -96,7 +96,7 @@ describe.concurrent("reconnect", () => {
     )
   )
 
-  it.live("transport returns an unexpected defect: the interface formats it; no raw stack escapes", () =>
+  it.live("Transport returns an unexpected defect: TUI formats it; no raw stack escapes", () =>
     withKit({}, (kit) =>
       Effect.gen(function* () {
         const broken = `${kit.paths.directory}/broken`
@@ -142,7 +142,7 @@ describe.concurrent("reconnect", () => {
   )
 
   it.live(
-    "owner remains unresponsive: the interface waits and shows explicit restart guidance, and so does one that comes now",
+    "Owner remains unresponsive: TUI waits and shows explicit restart guidance, and so does a TUI that comes only now",
     () =>
       withKit({}, (kit) =>
         Effect.gen(function* () {

@@ -14,7 +14,7 @@ const v2 = "2.0.0"
 
 describe.concurrent("two installed versions", { timeout: 90_000 }, () => {
   it.live(
-    "that are launched in turn for half a minute get their own each time, by one replacement; who only reconnects replaces nobody",
+    "Existing reconnecting TUIs never replace the current owner; two versions launched in turn get their own by one replacement each",
     () =>
       withKit({}, (kit) =>
         Effect.gen(function* () {
@@ -197,7 +197,7 @@ describe.concurrent("an owner of another version that takes its time", { timeout
 })
 
 describe.concurrent("a launch that was frozen after it had asked", { timeout: 90_000 }, () => {
-  it.live("signals nobody when another instance owns by then", () =>
+  it.live("Stale launcher observes a new instance: it does not signal the new instance", () =>
     withKit({}, (kit) =>
       Effect.gen(function* () {
         const odd = yield* oddOwner(kit, "stays")

@@ -11,7 +11,7 @@ import { boots, isReady, withKit } from "./withKit.ts"
 
 describe.concurrent("restarts", () => {
   it.live(
-    "are not noticed by ten clients that call twenty times a second: over three of them, no call fails",
+    "Ten concurrent restart observers produce one application initialization for each of three restarts, and lose no call",
     () =>
       withKit({ closeMs: 300 }, (kit) =>
         Effect.gen(function* () {
@@ -123,7 +123,7 @@ describe.concurrent("a program that is replaced under its running service", () =
     fs.rmSync(path.join(path.dirname(kit.paths.directory), "program"), { recursive: true })
 
   it.live(
-    "is stopped cleanly with its files gone, and with those of the next version in their place a launch ends on that version",
+    "Background installation alone does not restart the service; it stops cleanly without its files, and a launch ends on the next version",
     () =>
       withKit({}, (kit) =>
         Effect.gen(function* () {
@@ -140,6 +140,7 @@ describe.concurrent("a program that is replaced under its running service", () =
 
           yield* as(installed(kit, "1.0.0"), (client) => client.launch())
           const v2 = installed(kit, "2.0.0")
+          assert.strictEqual(yield* version(kit.client), "1.0.0")
           const ready = yield* as(v2, (client) => client.launch())
           assert.strictEqual(ready.version, "2.0.0")
           assert.strictEqual(yield* version(kit.client), "2.0.0")
