@@ -22,7 +22,8 @@ const programs = [
   "terminalUi",
   "versionClient",
   "versionDaemon",
-  "oddOwner"
+  "oddOwner",
+  "faults"
 ]
 
 export const setup = async (): Promise<void> => {
