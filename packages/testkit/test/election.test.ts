@@ -4,8 +4,8 @@ import { Testkit } from "@holdfast/testkit/Testkit"
 import { Effect, Layer, Schedule } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import * as fs from "node:fs"
-import * as net from "node:net"
 import { pathToFileURL } from "node:url"
+import { stranger } from "./faulting.ts"
 import { sourceOf } from "./fixture/programs.ts"
 import { fixture } from "./fixture/service.ts"
 import { boots, isReady, withKit } from "./withKit.ts"
@@ -138,19 +138,17 @@ describe("election", () => {
 
   it.live("an explicitly configured port is another program's: a diagnosis names it, and nobody is killed", () =>
     Effect.gen(function* () {
-      const stranger = net.createServer().listen(0, "127.0.0.1")
-      yield* Effect.callback<void>((resume) => void stranger.once("listening", () => resume(Effect.void)))
-      const { port } = stranger.address() as net.AddressInfo
+      const { port, url } = yield* stranger("answers")
       yield* withKit({ port }, (kit) =>
         Effect.gen(function* () {
           const error = yield* kit.client.launch().pipe(Effect.flip)
           assert.strictEqual(error._tag, "ContenderUnusable")
           assert.include(error.message, `Port ${port} is in use by another program`)
-          assert.isTrue(stranger.listening)
+          assert.isTrue((yield* Effect.promise(() => fetch(url))).ok, "it still listens")
           assert.isEmpty(boots(kit))
         })
-      ).pipe(Effect.ensuring(Effect.sync(() => stranger.close())))
-    })
+      )
+    }).pipe(Effect.scoped)
   )
 
   it.live("two channels elect two owners, two profiles too, and work/default does not collide with default/work", () =>

@@ -30,6 +30,12 @@ export const place: Effect.Effect<Here, never, Scope.Scope> = Effect.gen(functio
   return { paths, scratch, told, faults: Fault.make({ paths, scratch, tell }) }
 })
 
+/** For a test whose service is configured with the port: another program has it before there is a service. */
+export const stranger = (
+  ...given: Parameters<Fault.Faults["occupyPort"]>
+): Effect.Effect<Fault.Stranger, Fault.PortTaken, Scope.Scope> =>
+  Effect.flatMap(place, ({ faults }) => faults.occupyPort(...given))
+
 /** A test process that did one fault. */
 export const faulting = (
   directory: string,

@@ -89,7 +89,7 @@ const listen = (server: Server, port: number, host: string): Effect.Effect<void,
 /** The kernel takes a moment to free the port of a process that was killed. */
 const untilFree = {
   schedule: Schedule.spaced("20 millis"),
-  times: 50,
+  times: 100,
   while: ({ reason }: PortTaken) => reason === "EADDRINUSE"
 }
 
