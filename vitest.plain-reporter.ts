@@ -2,7 +2,7 @@ import type { Reporter, TestCase, TestModule, Vitest } from "vitest/node"
 
 /** Why a test was skipped: the words that its full name, or who skipped it while it ran, gives in brackets. */
 export const reasonOf = (name: string): string =>
-  /\((needs [^)]*)\)/.exec(name)?.[1] ?? /\(([^()]*)\)$/.exec(name)?.[1] ?? "no reason given"
+  /.*\((needs [^)]*)\)/.exec(name)?.[1] ?? /\(([^()]*)\)$/.exec(name)?.[1] ?? "no reason given"
 
 /** Closes the run with plain, colour-free lines: each reason for skipping with its count, and "N passed, N failed, N skipped". */
 export default class PlainReporter implements Reporter {
