@@ -7,7 +7,7 @@
  */
 
 /**
- * The moments, in their order.
+ * The moments, in their order; the last three are the statuses that an owner comes to after `starting`.
  *
  * @category models
  * @since 0.1.0
@@ -21,7 +21,10 @@ export const steps = [
   "after-register",
   "during-boot",
   "during-drain",
-  "at-rename"
+  "at-rename",
+  "ready",
+  "failed",
+  "stopping"
 ] as const
 
 /**

@@ -3,25 +3,26 @@
  *
  * @since 0.1.0
  */
-import { ServiceClient } from "@holdfast/client/ServiceClient"
+import type { Access, ServiceClient } from "@holdfast/client/ServiceClient"
 import type { ServiceState } from "@holdfast/client/ServiceState"
 import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
-import * as identity from "@holdfast/lock/identity"
-import * as OwnerNote from "@holdfast/lock/OwnerNote"
 import { paths as pathsOf, type ServicePaths } from "@holdfast/lock/ServicePaths"
 import type { Step } from "@holdfast/lock/step"
-import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
-import { type Member, memberOf, startMember } from "./internal/member.ts"
-import { describe, familyOf, type Seen, within } from "./internal/processes.ts"
-import { ProcessesLeft, WaitedTooLong } from "./WaitedTooLong.ts"
+import type { Faults } from "./Fault.ts"
+import { clientOf, make } from "./internal/kit.ts"
+import type { Member } from "./internal/member.ts"
+import type { Seen } from "./internal/processes.ts"
+import { watched } from "./internal/watched.ts"
+import type { Epochs, Life, Sample } from "./Observation.ts"
+import type { Timeline } from "./Timeline.ts"
+import type { WaitedTooLong } from "./WaitedTooLong.ts"
 
-export type { Member } from "./internal/member.ts"
+export type { Member, Signalled } from "./internal/member.ts"
 export { LawBroken, ProcessesLeft, WaitedTooLong } from "./WaitedTooLong.ts"
 
 /**
@@ -38,41 +39,79 @@ export interface SwarmOptions {
   readonly environment?: Readonly<Record<string, string>>
 }
 
-import type { ChildProcess } from "node:child_process"
-
-const fs = process.getBuiltinModule("node:fs")
-const os = process.getBuiltinModule("node:os")
-const path = process.getBuiltinModule("node:path")
+/**
+ * `title`: what the timeline is called; the service's name when it is missing. `timelines`: the directory that a failing
+ * test writes its timeline to; else what `HOLDFAST_TIMELINES` names, else `timelines` in the working directory. `fence`:
+ * where the application keeps the database that a `Fence` guards, so that `epochs` can read it. `next`: the same service
+ * as its next version will be, for what is about updates. `client`: how the application makes its client, where it puts
+ * something of its own around `ServiceClient.layer`.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface TestkitOptions {
+  readonly title?: string
+  readonly timelines?: string
+  readonly next?: ServiceSpec
+  readonly client?: (spec: ServiceSpec, access: Access) => Layer.Layer<ServiceClient>
+  readonly fence?: (paths: ServicePaths) => string
+}
 
 /**
  * One service in a directory of its own, with the processes a test starts for it.
  *
- * **Details**
+ * **Details** Verbs:
  *
- * - `spec`, `paths`: the service as this test has it; give `spec` to clients of the test's own.
- * - `swarm(n)`: n contenders, released at the same moment.
+ * - `swarm(n)`: n contenders, released at the same moment. Each `Member` can be killed, frozen and thawed, also exactly
+ *   when it comes to a moment.
  * - `owner`: the process that owns the service, once it is registered.
- * - `client`: a client of it that may launch.
+ * - `holder`: the process that holds the lock now, registered or not; `undefined` when nobody does.
+ * - `client`: a client of it that may launch. `follow(name)`: one more, whose statuses are in the timeline.
+ * - `crashAt(step)`: every process of the service ends by SIGKILL when it comes to that moment, until `crashAt(undefined)`.
  * - `waitFor`: until the state is as wanted; fails with what happened instead. It is a client that wants the service:
  *   when every process the test started has ended, it starts the next.
  * - `eventually`: the same for any condition; `read` says what it waited on.
+ *
+ * - The verbs of `Faults`: `faultFile`, `fullDisk`, `readOnly`, `clockJump`, `occupyPort`, `otherNamespace`.
+ *
+ * Observers:
+ *
+ * - `lives()`: what each process came to, loaded, held in memory, and how it ended, also those that a client started.
+ *   Processes of a runtime that can load nothing first, such as a compiled executable, are not among them.
+ * - `samples()`: who held the lock and who was registered, from every look in which that had changed (20 a second).
+ * - `epochs()`: the lease's and the fence's, now. Not while this process itself has one of these databases open: closing a
+ *   file drops the locks that a process has on it.
  * - `loaded(member)`: URLs of the modules a member loaded (Node only). `steps(member)`: the named moments it came to.
  * - `processes()`: what runs for this service now (Linux only).
+ * - `timeline()`: all that happened until now; `writeTimeline(file)` draws it. `note` adds a remark. `elapsed()`:
+ *   milliseconds since the test began.
+ *
+ * `spec`, `paths`: the service as this test has it; give `spec` to clients of the test's own, or `watched`, by which the
+ * processes that they start are observed, too.
  *
  * When the layer's scope closes, the owner and what it started are ended by their own pid. Any other process still
- * there was left by mistake: it is ended too, and the test fails with `ProcessesLeft`.
+ * there was left by mistake: it is ended too, and the test fails with `ProcessesLeft`. A test that fails writes its
+ * timeline and says where.
  *
  * @category services
  * @since 0.1.0
  */
 export class Testkit extends Context.Service<
   Testkit,
-  {
+  Faults & {
     readonly spec: ServiceSpec
+    readonly watched: ServiceSpec
+    readonly next: ServiceSpec | undefined
     readonly paths: ServicePaths
     readonly swarm: (n: number, options?: SwarmOptions) => Effect.Effect<ReadonlyArray<Member>, never, Scope.Scope>
     readonly owner: Effect.Effect<Member, WaitedTooLong>
+    readonly holder: Effect.Effect<Member | undefined>
     readonly client: ServiceClient["Service"]
+    readonly follow: (
+      name: string,
+      options?: { readonly access?: Access }
+    ) => Effect.Effect<ServiceClient["Service"], never, Scope.Scope>
+    readonly crashAt: (step: Step | undefined) => Effect.Effect<void>
     readonly waitFor: (
       sentence: string,
       condition: (state: ServiceState) => boolean,
@@ -84,20 +123,33 @@ export class Testkit extends Context.Service<
       condition: (value: A) => boolean,
       options?: { readonly within?: Duration.Input }
     ) => Effect.Effect<A, WaitedTooLong>
+    readonly lives: () => ReadonlyArray<Life>
+    readonly samples: () => ReadonlyArray<Sample>
+    readonly epochs: () => Epochs
     readonly loaded: (member: Member) => ReadonlyArray<string>
-    readonly steps: (member: Member) => ReadonlyArray<string>
+    readonly steps: (member: Member) => ReadonlyArray<Step>
     readonly processes: () => ReadonlyArray<Seen>
+    readonly note: (text: string) => Effect.Effect<void>
+    readonly elapsed: () => number
+    readonly timeline: () => Timeline
+    readonly writeTimeline: (file: string) => Effect.Effect<void>
   }
 >()("@holdfast/testkit/Testkit") {
   /** For the service of `spec`, in a fresh directory that is removed afterwards. */
-  static readonly layer = (spec: ServiceSpec): Layer.Layer<Testkit> =>
+  static readonly layer = (spec: ServiceSpec, options: TestkitOptions = {}): Layer.Layer<Testkit> =>
     Layer.unwrap(
       Effect.map(temporary, ({ directory, scratch }) => {
         const here: ServiceSpec = { ...spec, directory }
-        return Layer.effect(Testkit, make(here, pathsOf(here), scratch)).pipe(Layer.provide(ServiceClient.layer(here)))
+        const paths = pathsOf(here)
+        const client = clientOf(options)(watched(here, paths), "launch")
+        return Layer.effect(Testkit, make({ spec: here, paths, scratch }, options)).pipe(Layer.provide(client))
       })
     )
 }
+
+const fs = process.getBuiltinModule("node:fs")
+const os = process.getBuiltinModule("node:os")
+const path = process.getBuiltinModule("node:path")
 
 const temporary = Effect.acquireRelease(
   Effect.sync(() => {
@@ -108,135 +160,3 @@ const temporary = Effect.acquireRelease(
   }),
   ({ root }) => Effect.sync(() => fs.rmSync(root, { recursive: true, force: true }))
 )
-
-const make = Effect.fnUntraced(function* (spec: ServiceSpec, paths: ServicePaths, scratch: string) {
-  const client = yield* ServiceClient
-  const started = yield* Clock.currentTimeMillis
-  const lines: Array<string> = []
-  const children: Array<ChildProcess> = []
-  const tell = (text: string) =>
-    Effect.map(Clock.currentTimeMillis, (now) => {
-      const line = `${((now - started) / 1000).toFixed(3).padStart(8)}s  ${text}`
-      if (!lines.at(-1)?.endsWith(text)) lines.push(line)
-    })
-  const timeline = () =>
-    [
-      "what happened:",
-      ...lines,
-      `registration: ${textOf(paths.registration)}`,
-      `owner note: ${textOf(paths.owner)}`,
-      "processes:",
-      describe(within(paths.directory)),
-      "log:",
-      textOf(paths.log).split("\n").slice(-30).join("\n")
-    ].join("\n")
-
-  /** Looks every 20 ms: a condition with a deadline, never a sleep that hopes. */
-  const until = <A>(
-    sentence: string,
-    look: Effect.Effect<A>,
-    condition: (value: A) => boolean,
-    within: Duration.Input | undefined
-  ) =>
-    look.pipe(
-      Effect.tap((value) => tell(`saw ${JSON.stringify(value)}`)),
-      Effect.repeat({ schedule: Schedule.spaced("20 millis"), until: condition }),
-      Effect.timeoutOrElse({
-        duration: within ?? "10 seconds",
-        orElse: () => new WaitedTooLong({ message: `Waited too long until ${sentence}.\n${timeline()}`, action: "" })
-      })
-    )
-
-  const deserted = () =>
-    children.length > 0 &&
-    children.every(({ exitCode, signalCode }) => exitCode !== null || signalCode !== null) &&
-    OwnerNote.living(paths.owner, paths.lock) === undefined
-  const wanted = Effect.suspend(() =>
-    deserted() ? client.reconnect().pipe(Effect.andThen(client.state), Effect.orDie) : client.state
-  )
-  const waitFor: Testkit["Service"]["waitFor"] = (sentence, condition, options) =>
-    until(
-      sentence,
-      Effect.flatMap(client.state, (state) => (condition(state) ? Effect.succeed(state) : wanted)),
-      condition,
-      options?.within
-    )
-  const eventually: Testkit["Service"]["eventually"] = (sentence, read, condition, options) =>
-    until(sentence, Effect.sync(read), condition, options?.within)
-
-  const swarm = Effect.fnUntraced(function* (n: number, options?: SwarmOptions) {
-    const go = path.join(scratch, `go-${Math.random().toString(36).slice(2)}`)
-    const orders = { scratch, go, ...(options?.crashAt === undefined ? {} : { crashAt: options.crashAt }) }
-    const members = yield* Effect.forEach(Array.from({ length: n }), () =>
-      startMember(options?.spec ?? spec, paths, orders, {
-        ...options,
-        tell,
-        started: (child) => void children.push(child)
-      })
-    )
-    const waiting = () => members.filter(({ pid }) => fs.existsSync(path.join(scratch, `waiting-${pid}`))).length
-    yield* eventually(`${n} contenders wait at the barrier`, waiting, (count) => count === n).pipe(Effect.orDie)
-    yield* tell(`released ${n} contenders: ${members.map(({ pid }) => pid).join(" ")}`)
-    yield* Effect.sync(() => fs.writeFileSync(go, ""))
-    return members
-  })
-
-  const owner = waitFor("an owner is registered", (state) => state.health !== null).pipe(
-    Effect.flatMap((state) => Effect.sync(() => identity.ofPid(state.health!.pid))),
-    Effect.map((found) => memberOf(found!, tell))
-  )
-
-  yield* Effect.addFinalizer(() =>
-    Effect.gen(function* () {
-      const losersEnd = 2000 // law 3
-      const unexpected = () => {
-        const there = within(paths.directory)
-        const holder = OwnerNote.living(paths.owner, paths.lock)
-        const family = holder === undefined ? new Set<number>() : familyOf(holder.pid, there)
-        return there.filter(({ pid }) => !family.has(pid))
-      }
-      const left = yield* Effect.sync(unexpected).pipe(
-        Effect.repeat({ schedule: Schedule.spaced("20 millis"), until: (found) => found.length === 0 }),
-        Effect.timeoutOrElse({ duration: losersEnd, orElse: () => Effect.sync(unexpected) })
-      )
-      const story = timeline()
-      yield* Effect.sync(() => within(paths.directory)).pipe(
-        Effect.tap((found) => Effect.sync(() => found.forEach((one) => identity.signal(one.identity, "SIGKILL")))),
-        Effect.repeat({ schedule: Schedule.spaced("20 millis"), until: (found) => found.length === 0 }),
-        Effect.timeoutOption("10 seconds")
-      )
-      // where there is no /proc these are all that is known; a child that was not reaped keeps its pid
-      yield* Effect.sync(() => children.forEach((child) => child.kill("SIGKILL")))
-      if (left.length > 0) {
-        const message = `Processes were left:\n${describe(left)}\n${story}`
-        return yield* Effect.die(new ProcessesLeft({ message, action: "" }))
-      }
-    })
-  )
-
-  return Testkit.of({
-    spec,
-    paths,
-    swarm,
-    owner,
-    client,
-    waitFor,
-    eventually,
-    loaded: ({ pid }) => linesOf(path.join(scratch, `modules-${pid}`)),
-    steps: ({ pid }) => linesOf(path.join(scratch, `steps-${pid}`)),
-    processes: () => within(paths.directory)
-  })
-})
-
-const linesOf = (file: string): ReadonlyArray<string> =>
-  textOf(file)
-    .split("\n")
-    .filter((line) => line !== "")
-
-const textOf = (file: string): string => {
-  try {
-    return fs.readFileSync(file, "utf8").trimEnd()
-  } catch {
-    return ""
-  }
-}

@@ -44,3 +44,15 @@ export class LawBroken extends ServiceError<LawBroken>()("LawBroken", ExitCode.s
     return below(this.message)
   }
 }
+
+/**
+ * A scenario ended otherwise than it should. `timeline` is what happened until then.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class ScenarioFailed extends ServiceError<ScenarioFailed>()("ScenarioFailed", ExitCode.software, {}) {
+  get timeline(): string {
+    return below(this.message)
+  }
+}

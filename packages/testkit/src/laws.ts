@@ -8,12 +8,13 @@ import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
 import * as Effect from "effect/Effect"
 import { describe } from "vitest"
 import { all } from "./Law.ts"
-import { Testkit } from "./Testkit.ts"
+import { Testkit, type TestkitOptions } from "./Testkit.ts"
 
 export { all, type Law } from "./Law.ts"
 
 /**
- * Declares one test for each law, against `spec`, with real processes in directories of their own.
+ * Declares one test for each law, against `spec`, with real processes in directories of their own. `options` are the
+ * testkit's.
  *
  * **Example**
  *
@@ -27,10 +28,15 @@ export { all, type Law } from "./Law.ts"
  * @category constructors
  * @since 0.1.0
  */
-export const suite = (spec: ServiceSpec): void => {
+export const suite = (spec: ServiceSpec, options: TestkitOptions = {}): void => {
   describe(`${spec.app} keeps the laws`, () => {
     for (const { check, number, sentence, timeoutMs } of all) {
-      it.live(`${number}: ${sentence}`, () => check.pipe(Effect.provide(Testkit.layer(spec))), timeoutMs)
+      const title = `law ${number} on ${spec.app}`
+      it.live(
+        `${number}: ${sentence}`,
+        () => check.pipe(Effect.provide(Testkit.layer(spec, { title, ...options }))),
+        timeoutMs
+      )
     }
   })
 }

@@ -19,6 +19,7 @@ const programs = [
   "daemon",
   "flaky",
   "jobsDaemon",
+  "lawless",
   "terminalUi",
   "versionClient",
   "versionDaemon",

@@ -1,4 +1,4 @@
-import * as Fault from "@holdfast/testkit/Fault"
+import type { Faults } from "@holdfast/testkit/Fault"
 import { Testkit } from "@holdfast/testkit/Testkit"
 import { Effect, type Scope } from "effect"
 import * as fs from "node:fs"
@@ -17,12 +17,7 @@ export const withKit = <A, E>(
   }).pipe(Effect.scoped, Effect.provide(Testkit.layer(serviceOf(knobs))))
 
 /** What can go wrong with the service of this test. */
-export const faultsOf = (kit: Testkit["Service"]): Fault.Faults =>
-  Fault.make({
-    paths: kit.paths,
-    scratch: path.join(path.dirname(kit.paths.directory), "scratch"),
-    tell: () => Effect.void
-  })
+export const faultsOf = (kit: Testkit["Service"]): Faults => kit
 
 /** The pids that came to the application-boot marker. */
 export const boots = (kit: Testkit["Service"]): ReadonlyArray<number> => {

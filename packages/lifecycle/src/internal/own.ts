@@ -3,6 +3,7 @@ import * as ExitCode from "@holdfast/lock/ExitCode"
 import type { HeldLock } from "@holdfast/lock/gate"
 import { claim } from "@holdfast/lock/lease"
 import type { ServicePaths } from "@holdfast/lock/ServicePaths"
+import { step } from "@holdfast/lock/step"
 import type { ApplicationModule } from "../ManagedService.ts"
 import type { ServiceSpec } from "../ServiceSpec.ts"
 import { servingProbe } from "../ServingProbe.ts"
@@ -77,6 +78,7 @@ const followStatus = (owner: Owner, pipe: StartupPipe, log: LogFile): void => {
   pipe.announce({ type: "starting", registration: owner.registration, token: owner.token })
   owner.shell.subscribe((status) => {
     if (status.type === "starting") return
+    step(status.type)
     if (status.type === "failed") noteFailure(owner, log)
     if (status.type === "ready" || status.type === "failed") pipe.announce(status)
     if (status.type === "ready") setTimeout(flushCompiled, flushAfterMs).unref()

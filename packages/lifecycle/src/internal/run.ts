@@ -21,7 +21,7 @@ export const run = (
 ): Promise<void> =>
   Effect.gen(function* () {
     yield* Effect.logInfo(
-      `starting ${owner.spec.app} ${owner.spec.version}, instance ${owner.shell.instanceID}, pid ${process.pid}, ${runtime()}, ${descriptors()}`
+      `starting ${owner.spec.app} ${owner.spec.version}, epoch ${claim.epoch}, instance ${owner.shell.instanceID}, pid ${process.pid}, ${runtime()}, ${descriptors()}`
     )
     const service = yield* serve(owner, application)
     yield* service.stopped
