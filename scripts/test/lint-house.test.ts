@@ -104,10 +104,12 @@ const cases: Record<string, { readonly breaks: Array<[string, string]>; readonly
       ["packages/lock/test/gate.test.ts", `it.only("a", f)`],
       ["packages/lock/test/gate.test.ts", `describe.skip("a", f)`],
       ["packages/lock/test/gate.test.ts", `it.todo("a")`],
-      ["examples/minimal/test/a.test.ts", `it.live\n  .only.each([1])("a", f)`]
+      ["examples/minimal/test/a.test.ts", `it.live\n  .only.each([1])("a", f)`],
+      ["examples/minimal/test/a.test.ts", `describe.each(all(1)).only("a", f)`]
     ],
     holds: [
       ["packages/lock/test/gate.test.ts", `it.skipIf(bun === undefined)("a", f)`],
+      ["packages/lock/test/gate.test.ts", `it.skipIf(unless("fullDisk").skip)("a", f)`],
       ["packages/lock/test/gate.test.ts", `it("neither .only( nor .skip( in a text", f)`]
     ]
   },

@@ -225,7 +225,7 @@ describe("a stranger on the service's port holds nobody up and learns nothing", 
     })
   )
 
-  it.live.skipIf(!hasIPv6)("whoever listens on [::1] is never dialled, nor by the name of localhost", () =>
+  it.live.skipIf(!hasIPv6)("whoever listens on [::1] is never dialled, nor by the name of localhost (needs IPv6)", () =>
     Effect.gen(function* () {
       const secret = secretIn(yield* temporary)
       const other = yield* stranger((socket) => socket.destroy(), { host: "::1", port: 0 })

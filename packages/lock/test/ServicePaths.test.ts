@@ -14,7 +14,7 @@ import {
   type Surroundings,
   validate
 } from "../src/ServicePaths.ts"
-import { asNobody, hands, mayBecomeNobody, runtimes, temporary } from "./support.ts"
+import { asNobody, hands, lacking, mayBecomeNobody, runtimes, temporary } from "./support.ts"
 
 const around = (more: Partial<Surroundings> = {}): Surroundings => ({
   platform: "linux",
@@ -327,22 +327,24 @@ describe("every runtime computes the same directory", () => {
     ["foreign", { HOME: "/home/foreign" }]
   ]
   for (const runtime of runtimes.slice(1)) {
-    it.live.skipIf(!runtime.installed)(`${runtime.name} as this process, with HOME set, unset and foreign`, () =>
-      Effect.gen(function* () {
-        for (const [, env] of environments) {
-          const there = yield* hands({ runtime, env })
-          assert.deepStrictEqual(
-            yield* there.call("ServicePaths", "paths", { app: "codesearch" }),
-            paths({ app: "codesearch" })
-          )
-        }
-      })
+    it.live.skipIf(!runtime.installed)(
+      `${runtime.name} as this process, with HOME set, unset and foreign${lacking(runtime)}`,
+      () =>
+        Effect.gen(function* () {
+          for (const [, env] of environments) {
+            const there = yield* hands({ runtime, env })
+            assert.deepStrictEqual(
+              yield* there.call("ServicePaths", "paths", { app: "codesearch" }),
+              paths({ app: "codesearch" })
+            )
+          }
+        })
     )
   }
 
   for (const runtime of runtimes) {
     it.live.skipIf(!runtime.installed || !mayBecomeNobody)(
-      `${runtime.name} takes HOME for a user without an entry in the password database (needs setpriv)`,
+      `${runtime.name} takes HOME for a user without an entry in the password database${mayBecomeNobody ? lacking(runtime) : " (needs setpriv)"}`,
       () =>
         Effect.gen(function* () {
           const there = yield* hands({ runtime, before: asNobody, env: { HOME: "/home/nobody12345" } })

@@ -173,20 +173,22 @@ describe("replacing a record", () => {
     ["a directory that is gone", "ENOENT", true, (directory) => ["sh", "-c", `rmdir ${directory}; exec "$@"`, "sh"]]
   ]
   for (const [name, code, possible, before] of failures) {
-    it.live.skipIf(!possible)(`${name} is the system's error; the old record stays and no temporary file is left`, () =>
-      Effect.gen(function* () {
-        const { directory, file } = yield* place
-        const one = yield* hands({ before: before(directory) })
-        const old = yield* one.call("files", "read", file)
-        const { error } = yield* one.call("files", "replace", file, "n".repeat(60_000))
-        assert.strictEqual(error.code, code)
-        assert.deepStrictEqual(yield* one.call("files", "read", file), old)
-        const inside = path.join("/proc", String(one.pid), "root", directory)
-        assert.deepStrictEqual(
-          fs.existsSync(inside) ? fs.readdirSync(inside) : [],
-          code === "ENOENT" ? [] : ["service.json"]
-        )
-      })
+    it.live.skipIf(!possible)(
+      `${name} is the system's error; the old record stays and no temporary file is left${possible ? "" : " (needs mount)"}`,
+      () =>
+        Effect.gen(function* () {
+          const { directory, file } = yield* place
+          const one = yield* hands({ before: before(directory) })
+          const old = yield* one.call("files", "read", file)
+          const { error } = yield* one.call("files", "replace", file, "n".repeat(60_000))
+          assert.strictEqual(error.code, code)
+          assert.deepStrictEqual(yield* one.call("files", "read", file), old)
+          const inside = path.join("/proc", String(one.pid), "root", directory)
+          assert.deepStrictEqual(
+            fs.existsSync(inside) ? fs.readdirSync(inside) : [],
+            code === "ENOENT" ? [] : ["service.json"]
+          )
+        })
     )
   }
 })

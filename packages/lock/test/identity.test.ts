@@ -13,6 +13,7 @@ import {
   mayBecomeNobody,
   mayMount,
   recordedOn,
+  lacking,
   runtimes,
   startedAt,
   until
@@ -111,7 +112,7 @@ const zombie = Effect.gen(function* () {
   return pid
 })
 
-describe.skipIf(!linux)("processes of this machine", () => {
+describe.skipIf(!linux)("processes of this machine (needs Linux)", () => {
   it("this process is alive, and known by the same identity however it is asked for", () => {
     const own = identity.own()
     assert.strictEqual(own.pid, process.pid)
@@ -164,7 +165,7 @@ describe.skipIf(!linux)("processes of this machine", () => {
   })
 })
 
-describe.skipIf(!linux)("what may not be seen is never dead", () => {
+describe.skipIf(!linux)("what may not be seen is never dead (needs Linux)", () => {
   const outside = identity.own()
 
   it.live.skipIf(!mayMount)("a process of another pid namespace, from both sides (needs unshare)", () =>
@@ -253,16 +254,18 @@ describe("other platforms, as far as they can be tried here", () => {
   })
 
   for (const runtime of runtimes) {
-    it.live.skipIf(!runtime.installed || !linux)(`libc fills a buffer that ${runtime.name} gives it`, () =>
-      Effect.gen(function* () {
-        const one = yield* hands({ runtime })
-        assert.strictEqual(yield* one.call("global", "hostByLibc"), os.hostname())
-      })
+    it.live.skipIf(!runtime.installed || !linux)(
+      `libc fills a buffer that ${runtime.name} gives it${linux ? lacking(runtime) : " (needs Linux)"}`,
+      () =>
+        Effect.gen(function* () {
+          const one = yield* hands({ runtime })
+          assert.strictEqual(yield* one.call("global", "hostByLibc"), os.hostname())
+        })
     )
   }
 })
 
-describe.skipIf(!linux)("a signal", () => {
+describe.skipIf(!linux)("a signal (needs Linux)", () => {
   it.live("reaches exactly the process it is for", () =>
     Effect.gen(function* () {
       const other = yield* hands()

@@ -4,7 +4,7 @@ import * as childProcess from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { choose, type PrimitiveName, type Runtime as Machine } from "../src/internal/primitive.ts"
-import { hands, has, mayMount, type Runtime, runtimes, temporary, thisNode } from "./support.ts"
+import { hands, has, lacking, mayMount, type Runtime, runtimes, temporary, thisNode } from "./support.ts"
 
 const machine = (platform: NodeJS.Platform, name: Machine["name"], major = 24, minor = 0): Machine => ({
   platform,
@@ -78,9 +78,10 @@ describe("every primitive of this machine", () => {
   for (const { possible, primitive, runtime } of pairs) {
     const start = hands({ runtime, env: forcedTo(primitive) })
     const name = `${primitive} on ${runtime.name}`
+    const reason = runtime.installed && !possible ? " (needs flock)" : lacking(runtime)
 
     it.live.skipIf(!possible)(
-      `${name}: a second holder is refused, in the same process and in another, also while the first is stopped`,
+      `${name}: a second holder is refused, in the same process and in another, also while the first is stopped${reason}`,
       () =>
         Effect.gen(function* () {
           const lock = path.join(yield* temporary, "service.lock")
@@ -98,7 +99,7 @@ describe("every primitive of this machine", () => {
         })
     )
 
-    it.live.skipIf(!possible)(`${name}: kill -9 frees it, and the file stays`, () =>
+    it.live.skipIf(!possible)(`${name}: kill -9 frees it, and the file stays${reason}`, () =>
       Effect.gen(function* () {
         const lock = path.join(yield* temporary, "service.lock")
         const [holder, contender] = yield* Effect.all([start, start], { concurrency: 2 })
@@ -144,7 +145,7 @@ describe("every primitive of this machine", () => {
   const inheriting = runtimes.filter(({ name }) => name !== "node 22")
   for (const runtime of inheriting) {
     it.live.skipIf(!runtime.installed || !has("flock"))(
-      `a lock that was taken before the process started is adopted by ${runtime.name}, and by nobody else`,
+      `a lock that was taken before the process started is adopted by ${runtime.name}, and by nobody else${has("flock") ? lacking(runtime) : " (needs flock)"}`,
       () =>
         Effect.gen(function* () {
           const lock = path.join(yield* temporary, "service.lock")
@@ -166,7 +167,7 @@ describe("every primitive of this machine", () => {
   }
 
   it.live.skipIf(!has("flock"))(
-    "an inherited descriptor that holds another file, or no file at all, proves nothing",
+    "an inherited descriptor that holds another file, or no file at all, proves nothing (needs flock)",
     () =>
       Effect.gen(function* () {
         const directory = yield* temporary

@@ -36,6 +36,10 @@ const extra = (name: Runtime["name"], ...place: ReadonlyArray<string>): Runtime 
   return { name, command, installed: fs.existsSync(command) }
 }
 
+/** What the name of a test says that is skipped where this runtime is not installed. */
+export const lacking = ({ installed, name }: Runtime): string =>
+  installed ? "" : ` (${name} is not installed: npm run runtimes)`
+
 export const thisNode: Runtime = { name: "this node", command: process.execPath, installed: true }
 
 export const runtimes: ReadonlyArray<Runtime> = [

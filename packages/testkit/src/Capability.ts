@@ -88,7 +88,12 @@ export const choose = (fault: FaultName, { exists, platform, root, succeeds }: M
   }
 }
 
-/** This process's machine. */
+/**
+ * This process's machine.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export const here: Machine = {
   platform: process.platform,
   root: process.geteuid?.() === 0,

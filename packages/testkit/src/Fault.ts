@@ -74,7 +74,7 @@ export interface Disk {
  *   back for a negative duration; jumps add up. The monotonic clock and this process's clocks do not move. Not undone.
  * - `clockEnvironment`: the variables that such a process is to be started with (`swarm(n, { environment })`).
  * - `occupyPort(how, { port, host })`: another program listens there, in this process; without a port on a free one. It
- *   waits a second for a port that is taken. `host` is `127.0.0.1` without one.
+ *   waits two seconds for a port that is taken. `host` is `127.0.0.1` without one.
  * - `otherNamespace(...kinds)`: the beginning of a command line that runs the rest in namespaces of its own. `"pid"`: sees
  *   only its own processes, which end with the first of them. `"network"`: without any network, not even loopback.
  *   `"mount"`: nothing is in /proc. `"host"`: under the host name `elsewhere`. `"user"`: root there, as in a container

@@ -1,21 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Ready } from "@holdfast/client/ServiceClient"
 import { signal } from "@holdfast/lock/identity"
+import { unless } from "@holdfast/testkit/Capability"
 import type { Testkit } from "@holdfast/testkit/Testkit"
 import { Effect } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import {
-  asNobody,
-  type ClientOptions,
-  clientSays,
-  inOwnNetwork,
-  inOwnPids,
-  may,
-  shim,
-  withoutProc
-} from "./elsewhere.ts"
-import { boots, isReady, withKit } from "./withKit.ts"
+import { type ClientOptions, clientSays, may, shim } from "./elsewhere.ts"
+import { boots, faultsOf, isReady, withKit } from "./withKit.ts"
 
 /** Whatever a client from elsewhere may not touch. */
 const records = (kit: Testkit["Service"]) =>
@@ -32,14 +24,15 @@ const isLeftAsItWas = (kit: Testkit["Service"], owner: Ready, before: ReadonlyAr
   })
 
 describe.concurrent("a client on the other side of a boundary", () => {
-  it.live.skipIf(!may.unshare)(
-    "in a pid namespace of its own uses the running service, and can stop it (needs unshare)",
+  const pids = unless("pid namespace")
+  it.live.skipIf(pids.skip)(
+    `in a pid namespace of its own uses the running service, and can stop it${pids.suffix}`,
     () =>
       withKit({}, (kit) =>
         Effect.gen(function* () {
           const owner = yield* kit.client.ensure()
           const before = records(kit)
-          const from = { before: inOwnPids }
+          const from = { before: yield* faultsOf(kit).otherNamespace("pid") }
           assert.deepStrictEqual((yield* clientSays("ensure", kit.paths.directory, from)).value, owner)
           assert.strictEqual(
             (yield* clientSays("status", kit.paths.directory, from)).value.registration.instanceID,
@@ -59,14 +52,15 @@ describe.concurrent("a client on the other side of a boundary", () => {
     60_000
   )
 
-  it.live.skipIf(!may.unshare)(
-    "in a network namespace of its own says who owns and that it cannot be reached; nothing is changed (needs unshare)",
+  const network = unless("network namespace")
+  it.live.skipIf(network.skip)(
+    `in a network namespace of its own says who owns and that it cannot be reached; nothing is changed${network.suffix}`,
     () =>
       withKit({}, (kit) =>
         Effect.gen(function* () {
           const owner = yield* kit.client.ensure()
           const before = records(kit)
-          const from = { before: inOwnNetwork, deadlineMs: 3000 }
+          const from = { before: yield* faultsOf(kit).otherNamespace("network"), deadlineMs: 3000 }
           const said = yield* clientSays("ensure", kit.paths.directory, from)
           assert.strictEqual(said.error?._tag, "ServiceNotReady", said.output)
           assert.include(said.error?.message, `PID ${owner.pid} owns it and cannot be reached at ${owner.url}`)
@@ -76,12 +70,13 @@ describe.concurrent("a client on the other side of a boundary", () => {
     60_000
   )
 
-  it.live.skipIf(!may.mount)(
-    "without /proc uses, stops, restarts and starts a service: the lock is the truth (needs mount)",
+  const mounts = unless("mount namespace")
+  it.live.skipIf(mounts.skip)(
+    `without /proc uses, stops, restarts and starts a service: the lock is the truth${mounts.suffix}`,
     () =>
       withKit({}, (kit) =>
         Effect.gen(function* () {
-          const from = { before: withoutProc }
+          const from = { before: yield* faultsOf(kit).otherNamespace("mount") }
           const { directory } = kit.paths
           assert.strictEqual((yield* clientSays("stop", directory, from)).value._tag, "NotRunning")
           const started = yield* clientSays("ensure", directory, from)
@@ -100,13 +95,15 @@ describe.concurrent("a client on the other side of a boundary", () => {
     60_000
   )
 
-  it.live.skipIf(!may.unshare)(
-    "in a new container over the same home starts at once, whatever process has the recorded pid there by now (needs unshare)",
+  const container = unless("pid namespace", "host namespace")
+  it.live.skipIf(container.skip)(
+    `in a new container over the same home starts at once, whatever process has the recorded pid there by now${container.suffix}`,
     () =>
       withKit({}, (kit) =>
         Effect.gen(function* () {
+          const container = yield* faultsOf(kit).otherNamespace("pid", "host")
           const inContainer = (script: string) => ({
-            before: [...inOwnPids, "--uts", "sh", "-c", `${script}; "$@"; kill -0 $stranger && echo unharmed`, "sh"]
+            before: [...container, "sh", "-c", `${script}; "$@"; kill -0 $stranger && echo unharmed`, "sh"]
           })
           const first = yield* clientSays("ensure", kit.paths.directory, inContainer("hostname a; stranger=1"))
           for (const hostname of ["a", "b"]) {
@@ -127,8 +124,9 @@ describe.concurrent("a client on the other side of a boundary", () => {
     60_000
   )
 
-  it.live.skipIf(!may.becomeNobody)(
-    "as a user who may not even signal the process with the recorded pid starts the service (needs setpriv)",
+  const user = unless("otherUser")
+  it.live.skipIf(user.skip)(
+    `as a user who may not even signal the process with the recorded pid starts the service${user.suffix}`,
     () =>
       withKit({}, (kit) =>
         Effect.gen(function* () {
@@ -138,9 +136,10 @@ describe.concurrent("a client on the other side of a boundary", () => {
           fs.chmodSync(path.dirname(directory), 0o755)
           for (const one of [directory, ...fs.readdirSync(directory).map((name) => path.join(directory, name))])
             fs.chownSync(one, 12345, 12345)
-          const said = yield* clientSays("ensure", directory, { before: asNobody })
+          const from = { before: yield* faultsOf(kit).otherUser() }
+          const said = yield* clientSays("ensure", directory, from)
           assert.isString(said.value?.instanceID, said.output)
-          assert.strictEqual((yield* clientSays("stop", directory, { before: asNobody })).value._tag, "Stopped")
+          assert.strictEqual((yield* clientSays("stop", directory, from)).value._tag, "Stopped")
         })
       ),
     60_000

@@ -23,7 +23,8 @@ const programs = [
   "terminalUi",
   "versionClient",
   "versionDaemon",
-  "oddOwner"
+  "oddOwner",
+  "faults"
 ]
 
 export const setup = async (): Promise<void> => {

@@ -3,11 +3,11 @@ import { type Access, ServiceClient } from "@holdfast/client/ServiceClient"
 import { idempotent } from "@holdfast/client/Transport"
 import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
 import type { Testkit } from "@holdfast/testkit/Testkit"
-import { Effect, Fiber, Layer, Result, Schedule, Stream } from "effect"
+import { Effect, Fiber, Layer, Result, Stream } from "effect"
 import * as fs from "node:fs"
-import * as net from "node:net"
+import { stranger } from "./faulting.ts"
 import { setKnobs } from "./fixture/service.ts"
-import { boots, isReady, withKit } from "./withKit.ts"
+import { boots, faultsOf, isReady, withKit } from "./withKit.ts"
 import { programOf } from "./fixture/programs.ts"
 
 /** A client of its own, as another process would have. */
@@ -135,9 +135,7 @@ describe("finding and starting", () => {
 
   it.live("a diagnosed cause is told to a request at once, with one contender and not four", () =>
     Effect.gen(function* () {
-      const taken = net.createServer().listen(0, "127.0.0.1")
-      yield* Effect.callback<void>((resume) => void taken.once("listening", () => resume(Effect.void)))
-      const { port } = taken.address() as net.AddressInfo
+      const { port } = yield* stranger("hangs")
       yield* withKit({ port }, (kit) =>
         Effect.gen(function* () {
           const error = yield* Effect.flip(kit.client.http.get("/hello"))
@@ -149,8 +147,8 @@ describe("finding and starting", () => {
           )
           assert.strictEqual(said, 1)
         })
-      ).pipe(Effect.ensuring(Effect.sync(() => taken.close())))
-    })
+      )
+    }).pipe(Effect.scoped)
   )
 
   it.live("the port of a dead owner is not dialled: a stranger there receives neither request nor token", () =>
@@ -161,20 +159,10 @@ describe("finding and starting", () => {
         const owner = yield* kit.owner
         yield* owner.kill
         yield* owner.exited
-        let received = ""
-        const stranger = net.createServer((socket) =>
-          socket.on("error", () => undefined).on("data", (data) => (received += data.toString("latin1")))
-        )
-        const port = Number(new URL(first.url).port)
-        // the kernel takes a moment to free the port of a killed process
-        yield* Effect.callback<void, NodeJS.ErrnoException>((resume) => {
-          stranger.once("error", (error: NodeJS.ErrnoException) => resume(Effect.fail(error)))
-          stranger.listen(port, "127.0.0.1", () => resume(Effect.void))
-        }).pipe(Effect.retry(Schedule.spaced("20 millis")), Effect.timeout("5 seconds"))
+        const there = yield* faultsOf(kit).occupyPort("hangs", { port: Number(new URL(first.url).port) })
         const posted = yield* kit.client.http.post("/count-and-hang-once").pipe(Effect.timeoutOption("2 seconds"))
         assert.strictEqual(posted._tag, "None") // the successor has it, and hangs by design
-        assert.strictEqual(received, "")
-        stranger.close()
+        assert.deepStrictEqual([there.connections(), there.received()], [0, ""])
       })
     )
   )
@@ -195,35 +183,19 @@ describe("finding and starting", () => {
     () =>
       withKit({}, (kit) =>
         Effect.gen(function* () {
-          let received = ""
-          const stranger = net.createServer((socket) => {
-            socket.on("error", () => undefined)
-            socket.on("data", (data) => {
-              received += data.toString("latin1")
-              socket.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
-            })
-          })
-          yield* Effect.callback<void>((resume) => void stranger.listen(0, "127.0.0.1", () => resume(Effect.void)))
+          const { received, url } = yield* faultsOf(kit).occupyPort("answers")
           const first = yield* kit.client.launch()
           const secret = fs.readFileSync(kit.paths.secret, "utf8").trim()
           const owner = yield* kit.owner
           yield* owner.kill
-          const { port } = stranger.address() as net.AddressInfo
-          const record = {
-            schema: 1,
-            instanceID: first.instanceID,
-            version: "1.0.0",
-            url: `http://127.0.0.1:${port}`,
-            pid: process.pid
-          }
+          const record = { schema: 1, instanceID: first.instanceID, version: "1.0.0", url, pid: process.pid }
           fs.writeFileSync(kit.paths.registration, JSON.stringify(record))
           assert.strictEqual((yield* kit.client.state).status.type, "unreachable")
           const next = yield* kit.client.ensure()
           assert.notStrictEqual(next.instanceID, first.instanceID)
-          assert.isNotEmpty(received)
-          assert.notInclude(received, secret)
-          assert.notInclude(received.toLowerCase(), "x-holdfast-token")
-          stranger.close()
+          assert.isNotEmpty(received())
+          assert.notInclude(received(), secret)
+          assert.notInclude(received().toLowerCase(), "x-holdfast-token")
         })
       )
   )

@@ -38,7 +38,7 @@ const aSecondLater = (kit: Kit) => {
 describe.concurrent("the compiled code of a service's program", () => {
   for (const { name, path: runtime } of runtimes.filter((one) => one.name !== "Bun")) {
     it.live.skipIf(runtime === undefined)(
-      `under ${name} is kept for the next start, where nobody else may read or write, also when the owner is killed`,
+      `under ${name} is kept for the next start, where nobody else may read or write, also when the owner is killed${runtime === undefined ? ` (${name} is not installed: npm run runtimes)` : ""}`,
       () =>
         withKit({}, (kit) =>
           Effect.gen(function* () {

@@ -4,8 +4,8 @@ import { Testkit } from "@holdfast/testkit/Testkit"
 import { Effect, Layer, Schedule } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import * as fs from "node:fs"
-import * as net from "node:net"
 import { pathToFileURL } from "node:url"
+import { stranger } from "./faulting.ts"
 import { sourceOf } from "./fixture/programs.ts"
 import { fixture } from "./fixture/service.ts"
 import { boots, isReady, withKit } from "./withKit.ts"
@@ -121,19 +121,17 @@ describe("election", () => {
 
   it.live("Explicit configured port is foreign-owned: fail diagnostically; do not kill the foreign process", () =>
     Effect.gen(function* () {
-      const stranger = net.createServer().listen(0, "127.0.0.1")
-      yield* Effect.callback<void>((resume) => void stranger.once("listening", () => resume(Effect.void)))
-      const { port } = stranger.address() as net.AddressInfo
+      const { port, url } = yield* stranger("answers")
       yield* withKit({ port }, (kit) =>
         Effect.gen(function* () {
           const error = yield* kit.client.launch().pipe(Effect.flip)
           assert.strictEqual(error._tag, "ContenderUnusable")
           assert.include(error.message, `Port ${port} is in use by another program`)
-          assert.isTrue(stranger.listening)
+          assert.isTrue((yield* Effect.promise(() => fetch(url))).ok, "it still listens")
           assert.isEmpty(boots(kit))
         })
-      ).pipe(Effect.ensuring(Effect.sync(() => stranger.close())))
-    })
+      )
+    }).pipe(Effect.scoped)
   )
 
   it.live("Two installation channels start: each elects an independent owner, as do two profiles", () =>

@@ -1,4 +1,5 @@
 /** A client in a process of its own: as another user, in another namespace, or under another C library's word. */
+import { against } from "@holdfast/testkit/Capability"
 import { Effect } from "effect"
 import * as childProcess from "node:child_process"
 import * as fs from "node:fs"
@@ -65,23 +66,14 @@ export const clientSays = (verb: Verb, directory: string, options: ClientOptions
 const succeeds = (command: string, ...args: ReadonlyArray<string>): boolean =>
   childProcess.spawnSync(command, args, { stdio: "ignore" }).status === 0
 
-const root = process.geteuid?.() === 0
 /** Tests that need one of these are skipped, with its name in their title, where it is missing. */
 export const may = {
-  unshare: root && succeeds("unshare", "-p", "-f", "--kill-child", "--mount-proc", "--uts", "-n", "true"),
-  mount: root && succeeds("unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"),
   terminal: succeeds("python3", "-c", "import pty"),
   trace: succeeds("strace", "-f", "--seccomp-bpf", "-o", "/dev/null", "true"),
   limit: succeeds("prlimit", "--version"),
-  becomeNobody: root && succeeds("setpriv", "--version"),
+  becomeNobody: against("otherUser") === undefined,
   compile: succeeds("cc", "--version")
 }
-
-export const withoutProc = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
-export const inOwnPids = ["unshare", "-p", "-f", "--kill-child", "--mount-proc"]
-export const inOwnNetwork = ["unshare", "-n"]
-export const asUser = (uid: number) => ["setpriv", "--reuid", `${uid}`, "--regid", `${uid}`, "--clear-groups"]
-export const asNobody = asUser(12345)
 
 /** A library to preload that puts these C functions in the place of the system's. */
 export const shim = (directory: string, name: string, source: string): string => {

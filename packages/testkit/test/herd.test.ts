@@ -104,26 +104,28 @@ describe.concurrent("the spawn lock", () => {
   )
 
   for (const { name, path } of runtimes) {
-    it.live.skipIf(path === undefined)(`a contender under ${name} lets the lock go once it is registered`, () =>
-      withKit({ bootMs: 3000 }, (kit) =>
-        Effect.gen(function* () {
-          countingIn(kit)
-          const said = yield* Effect.forkChild(
-            clientSays("launch", kit.paths.directory, { env: { ENTRY: counting }, runtime: path! })
-          )
-          const { health } = yield* kit.waitFor("it is starting", ({ status }) => status.type === "starting")
-          const opened = fs.readdirSync(`/proc/${health!.pid}/fd`).flatMap((descriptor) => {
-            try {
-              return [fs.readlinkSync(`/proc/${health!.pid}/fd/${descriptor}`)]
-            } catch {
-              return [] // closed meanwhile
-            }
+    it.live.skipIf(path === undefined)(
+      `a contender under ${name} lets the lock go once it is registered${path === undefined ? ` (${name} is not installed: npm run runtimes)` : ""}`,
+      () =>
+        withKit({ bootMs: 3000 }, (kit) =>
+          Effect.gen(function* () {
+            countingIn(kit)
+            const said = yield* Effect.forkChild(
+              clientSays("launch", kit.paths.directory, { env: { ENTRY: counting }, runtime: path! })
+            )
+            const { health } = yield* kit.waitFor("it is starting", ({ status }) => status.type === "starting")
+            const opened = fs.readdirSync(`/proc/${health!.pid}/fd`).flatMap((descriptor) => {
+              try {
+                return [fs.readlinkSync(`/proc/${health!.pid}/fd/${descriptor}`)]
+              } catch {
+                return [] // closed meanwhile
+              }
+            })
+            assert.include(opened, kit.paths.lock)
+            assert.notInclude(opened, kit.paths.spawnLock)
+            yield* Fiber.join(said)
           })
-          assert.include(opened, kit.paths.lock)
-          assert.notInclude(opened, kit.paths.spawnLock)
-          yield* Fiber.join(said)
-        })
-      )
+        )
     )
   }
 

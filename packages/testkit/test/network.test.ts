@@ -1,37 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
+import { unless } from "@holdfast/testkit/Capability"
 import type { Testkit } from "@holdfast/testkit/Testkit"
-import { Effect, type Scope } from "effect"
+import { Effect } from "effect"
 import * as fs from "node:fs"
 import * as net from "node:net"
 import * as os from "node:os"
 import * as path from "node:path"
-import { type ClientOptions, clientSays, may } from "./elsewhere.ts"
+import { type ClientOptions, clientSays } from "./elsewhere.ts"
+import { stranger } from "./faulting.ts"
 import { runtimes } from "./runtimes.ts"
-import { boots, withKit } from "./withKit.ts"
-
-/** Answers everything, and keeps what it was sent. */
-const listening = (
-  host: string,
-  answer: string
-): Effect.Effect<{ readonly port: number; readonly received: () => string }, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    let received = ""
-    const server = yield* Effect.acquireRelease(
-      Effect.callback<net.Server>((resume) => {
-        const server = net.createServer((socket) => {
-          received += "connected\n"
-          socket.on("error", () => undefined)
-          socket.on("data", (data) => {
-            received += data.toString("latin1")
-            socket.end(answer)
-          })
-        })
-        server.listen(0, host, () => resume(Effect.succeed(server)))
-      }),
-      (server) => Effect.sync(() => server.close())
-    )
-    return { port: (server.address() as net.AddressInfo).port, received: () => received }
-  })
+import { boots, faultsOf, withKit } from "./withKit.ts"
 
 /** From cold: starts the service, uses, restarts and stops it. */
 const everything = (kit: Testkit["Service"], options: ClientOptions) =>
@@ -61,12 +39,11 @@ describe.concurrent("proxy variables", () => {
       () =>
         withKit({}, (kit) =>
           Effect.gen(function* () {
-            const proxy = yield* listening("127.0.0.1", "HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n")
-            const url = `http://127.0.0.1:${proxy.port}`
+            const proxy = yield* faultsOf(kit).occupyPort("answers")
             const names = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]
-            const env = { ...Object.fromEntries(names.map((one) => [one, url])), NODE_USE_ENV_PROXY: "1" }
+            const env = { ...Object.fromEntries(names.map((one) => [one, proxy.url])), NODE_USE_ENV_PROXY: "1" }
             yield* everything(kit, { env, runtime: runtime! })
-            assert.strictEqual(proxy.received(), "")
+            assert.deepStrictEqual([proxy.connections(), proxy.received()], [0, ""])
           })
         )
     )
@@ -74,7 +51,8 @@ describe.concurrent("proxy variables", () => {
 })
 
 const hasIPv6 = Object.values(os.networkInterfaces()).some((found) => found?.some(({ address }) => address === "::1"))
-const why = !may.mount ? " (needs mount)" : !hasIPv6 ? " (needs IPv6)" : ""
+const mounts = unless("mount namespace")
+const why = mounts.skip ? mounts.suffix : !hasIPv6 ? " (needs IPv6)" : ""
 
 const isTaken = (port: number) =>
   Effect.callback<boolean>((resume) => {
@@ -93,7 +71,7 @@ describe.concurrent("the name localhost", () => {
       `${what}: every verb works, and a program on ::1 at the service's own port is not touched${why}`,
       () =>
         Effect.gen(function* () {
-          const take = listening("::1", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
+          const take = stranger("answers", { host: "::1" })
           let decoy = yield* take
           while (yield* isTaken(decoy.port)) decoy = yield* take // on 127.0.0.1 it may be another test's
           yield* withKit({ port: decoy.port }, (kit) =>
@@ -102,7 +80,7 @@ describe.concurrent("the name localhost", () => {
               fs.writeFileSync(file, hosts)
               const mounted = 'mount --bind "$0" /etc/hosts && exec "$@"'
               yield* everything(kit, { before: ["unshare", "-m", "sh", "-c", mounted, file] })
-              assert.strictEqual(decoy.received(), "")
+              assert.deepStrictEqual([decoy.connections(), decoy.received()], [0, ""])
             })
           )
         }).pipe(Effect.scoped)

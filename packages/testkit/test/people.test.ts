@@ -5,11 +5,11 @@ import * as childProcess from "node:child_process"
 import * as fs from "node:fs"
 import * as net from "node:net"
 import * as path from "node:path"
-import { asNobody, asUser, clientSays, may, type Verb } from "./elsewhere.ts"
+import { clientSays, may, type Verb } from "./elsewhere.ts"
 import { setKnobs } from "./fixture/service.ts"
 import { below, end, one, places, two } from "./people.ts"
 import { sessionIn } from "./session.ts"
-import { withKit } from "./withKit.ts"
+import { faultsOf, withKit } from "./withKit.ts"
 
 const textOf = (file: string): string => {
   try {
@@ -62,6 +62,7 @@ describe.concurrent("other users of the machine", () => {
           // as open as can be, so that only the service's own modes and answers stand between
           for (const above of [path.dirname(kit.paths.directory), kit.paths.directory, path.dirname(directory)])
             fs.chmodSync(above, 0o755)
+          const asNobody = yield* faultsOf(kit).otherUser()
           assert.deepStrictEqual([...new Set(asked(asNobody, registration.url))], [401])
           const [command, ...args] = [...asNobody, "cat", path.join(directory, "service.secret")]
           assert.notStrictEqual(childProcess.spawnSync(command!, args).status, 0)
@@ -138,13 +139,14 @@ describe.concurrent("two users of one machine", () => {
       withKit({}, (kit) =>
         Effect.gen(function* () {
           const homes = places(kit, one, two)
+          const as = yield* Effect.forEach([one, two], faultsOf(kit).otherUser)
           const shared = path.join(kit.paths.directory, "tmp")
           fs.mkdirSync(shared)
           fs.chmodSync(shared, 0o1777)
           const client = (verb: Verb, index: number) =>
             // these users are not in the password database, so HOME says where their service is
             clientSays(verb, "", {
-              before: asUser([one, two][index]!),
+              before: as[index]!,
               env: { HOME: homes[index]!, TMPDIR: shared }
             })
           const both = (verb: Verb) => Effect.all([client(verb, 0), client(verb, 1)], { concurrency: 2 })
@@ -161,13 +163,7 @@ describe.concurrent("two users of one machine", () => {
             const directory = path.join(home, ".local/state/fixture")
             assert.strictEqual(fs.statSync(path.join(directory, "service.lock")).uid, [one, two][index])
             const program = `console.log((await import("${import.meta.resolve("@holdfast/lifecycle/Credential")}")).load("${directory}/service.secret")._tag)`
-            const [command, ...args] = [
-              ...asUser([two, one][index]!),
-              process.execPath,
-              "--input-type=module",
-              "-e",
-              program
-            ]
+            const [command, ...args] = [...as[1 - index]!, process.execPath, "--input-type=module", "-e", program]
             assert.strictEqual(childProcess.execFileSync(command!, args, { encoding: "utf8" }), "Rejected\n")
             tokens.push(fs.readFileSync(path.join(directory, "service.secret"), "utf8"))
           }
@@ -190,8 +186,8 @@ describe.concurrent("two users of one machine", () => {
             setKnobs(directory, { port })
             fs.chownSync(path.join(directory, "knobs.json"), [one, two][index]!, [one, two][index]!)
           }
-          const client = (verb: Verb, index: number) =>
-            clientSays(verb, directories[index]!, { before: asUser([one, two][index]!) })
+          const as = yield* Effect.forEach([one, two], faultsOf(kit).otherUser)
+          const client = (verb: Verb, index: number) => clientSays(verb, directories[index]!, { before: as[index]! })
           const first = yield* client("ensure", 0)
           assert.include(first.value?.url, String(port), first.output)
           const second = yield* client("ensure", 1)
@@ -212,6 +208,7 @@ describe.concurrent("two users of one machine", () => {
           const [theirs] = places(kit, two)
           const place = path.join(kit.paths.directory, "squatted")
           fs.writeFileSync(path.join(theirs!, "file"), "theirs")
+          const from = { before: yield* faultsOf(kit).otherUser(one) }
           const listed = () => below(kit.paths.directory).map((file) => [file, fs.lstatSync(file).mtimeMs])
           for (const squat of [
             () => fs.mkdirSync(place),
@@ -222,7 +219,7 @@ describe.concurrent("two users of one machine", () => {
             squat()
             fs.lchownSync(place, two, two)
             const before = listed()
-            const { error, output } = yield* clientSays("ensure", place, { before: asUser(one) })
+            const { error, output } = yield* clientSays("ensure", place, from)
             assert.strictEqual(error?._tag, "DirectoryUnusable", output)
             assert.include(error?.message, place)
             assert.deepStrictEqual(listed(), before)

@@ -5,7 +5,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 
 /** Two users that are not in the password database. */
-export const [one, two] = [12345, 12346]
+export const [one, two] = [12345, 12346] as const
 
 /** Every file below a directory, itself too. */
 export const below = (directory: string): ReadonlyArray<string> => [

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ServiceClient } from "@holdfast/client/ServiceClient"
 import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
+import { unless } from "@holdfast/testkit/Capability"
 import { Effect, Layer } from "effect"
 import * as fs from "node:fs"
 import * as net from "node:net"
@@ -8,8 +9,8 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { pathToFileURL } from "node:url"
 import { programOf } from "./fixture/programs.ts"
-import { clientSays, inOwnNetwork, may } from "./elsewhere.ts"
-import { withKit } from "./withKit.ts"
+import { clientSays } from "./elsewhere.ts"
+import { faultsOf, withKit } from "./withKit.ts"
 
 const as = <A, E>(spec: ServiceSpec, use: (client: ServiceClient["Service"]) => Effect.Effect<A, E>) =>
   Effect.flatMap(ServiceClient, use).pipe(Effect.provide(Layer.fresh(ServiceClient.layer(spec))))
@@ -144,25 +145,25 @@ describe.concurrent("a service", () => {
     )
   )
 
-  it.live.skipIf(!may.unshare)(
-    "that a sandbox without a network could not start is started outside it at once (needs unshare)",
-    () =>
-      withKit({}, (kit) =>
-        Effect.gen(function* () {
-          const inside = yield* clientSays("ensure", kit.paths.directory, { before: inOwnNetwork, deadlineMs: 4000 })
-          assert.deepInclude(
-            inside.error,
-            {
-              message: "There is no loopback network here, so nobody could reach the service.",
-              action: "Start it outside this sandbox."
-            },
-            inside.output
-          )
-          const began = performance.now()
-          const { pid } = yield* kit.client.ensure()
-          assert.strictEqual(yield* hello(kit.client), `hello from ${pid}`)
-          assert.isBelow(performance.now() - began, 5000)
-        })
-      )
+  const { skip, suffix } = unless("network namespace")
+  it.live.skipIf(skip)(`that a sandbox without a network could not start is started outside it at once${suffix}`, () =>
+    withKit({}, (kit) =>
+      Effect.gen(function* () {
+        const from = { before: yield* faultsOf(kit).otherNamespace("network"), deadlineMs: 4000 }
+        const inside = yield* clientSays("ensure", kit.paths.directory, from)
+        assert.deepInclude(
+          inside.error,
+          {
+            message: "There is no loopback network here, so nobody could reach the service.",
+            action: "Start it outside this sandbox."
+          },
+          inside.output
+        )
+        const began = performance.now()
+        const { pid } = yield* kit.client.ensure()
+        assert.strictEqual(yield* hello(kit.client), `hello from ${pid}`)
+        assert.isBelow(performance.now() - began, 5000)
+      })
+    )
   )
 })

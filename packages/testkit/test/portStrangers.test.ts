@@ -2,65 +2,21 @@ import { assert, describe, it } from "@effect/vitest"
 import { ServiceClient } from "@holdfast/client/ServiceClient"
 import { tokenHeader } from "@holdfast/lifecycle/Credential"
 import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
+import type { Manners } from "@holdfast/testkit/Fault"
 import { Effect, Layer } from "effect"
 import * as fs from "node:fs"
-import * as net from "node:net"
 import { clientSays } from "./elsewhere.ts"
-import { boots, withKit } from "./withKit.ts"
+import { boots, faultsOf, withKit } from "./withKit.ts"
 
 const as = <A, E>(spec: ServiceSpec, use: (client: ServiceClient["Service"]) => Effect.Effect<A, E>) =>
   Effect.flatMap(ServiceClient, use).pipe(Effect.provide(Layer.fresh(ServiceClient.layer(spec))))
 
-/** Writes a piece of it every 50 ms, for ever. */
-const dripping = (socket: net.Socket, text: string) => {
-  let at = 0
-  const timer = setInterval(() => socket.write(text[at++] ?? " "), 50)
-  socket.on("close", () => clearInterval(timer))
-}
-const head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
-
-const strangers: ReadonlyArray<[string, (socket: net.Socket) => void]> = [
-  [
-    "answers 200 to everything",
-    (socket) => socket.on("data", () => socket.write(`${head}content-length: 2\r\n\r\n{}`))
-  ],
-  ["hangs", () => undefined],
-  ["drips bytes", (socket) => dripping(socket, `${head}content-length: 100000\r\n\r\n{`)],
-  [
-    "streams for ever",
-    (socket) => {
-      const pour = () => {
-        while (!socket.destroyed && socket.write(`4000\r\n${"x".repeat(16_384)}\r\n`)) continue
-      }
-      socket.on("drain", pour)
-      socket.once("data", () => (socket.write(`${head}transfer-encoding: chunked\r\n\r\n`), pour()))
-    }
-  ]
+const strangers: ReadonlyArray<readonly [string, Manners]> = [
+  ["answers 200 to everything", "answers"],
+  ["hangs", "hangs"],
+  ["drips bytes", "drips"],
+  ["streams for ever", "floods"]
 ]
-
-const listening = (behave: (socket: net.Socket) => void) =>
-  Effect.gen(function* () {
-    const sockets = new Set<net.Socket>()
-    let [received, connections] = ["", 0]
-    const server = net.createServer((socket) => {
-      connections++
-      sockets.add(socket)
-      socket.on("error", () => undefined)
-      socket.on("close", () => sockets.delete(socket))
-      socket.on("data", (data) => (received += data.toString("latin1")))
-      behave(socket)
-    })
-    yield* Effect.acquireRelease(
-      Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
-      () =>
-        Effect.sync(() => {
-          server.close()
-          for (const socket of sockets) socket.destroy()
-        })
-    )
-    const { port } = server.address() as net.AddressInfo
-    return { url: `http://127.0.0.1:${port}`, received: () => received, connections: () => connections }
-  })
 
 const timed = <A, E>(effect: Effect.Effect<A, E>) =>
   Effect.suspend(() => {
@@ -69,7 +25,7 @@ const timed = <A, E>(effect: Effect.Effect<A, E>) =>
   })
 
 describe.concurrent("a stranger on the recorded port", () => {
-  for (const [name, behave] of strangers) {
+  for (const [name, manners] of strangers) {
     for (const owner of ["dead", "unknown"] as const) {
       it.live(
         `that ${name}, with an owner that is ${owner}: status within two seconds, ensure within boot and three, and it learns nothing`,
@@ -79,7 +35,7 @@ describe.concurrent("a stranger on the recorded port", () => {
               const boot = yield* timed(kit.client.launch())
               const secret = fs.readFileSync(kit.paths.secret, "utf8").trim()
               yield* Effect.flatMap(kit.owner, (one) => Effect.andThen(one.kill, one.exited))
-              const stranger = yield* listening(behave)
+              const stranger = yield* faultsOf(kit).occupyPort(manners)
               const record = JSON.parse(fs.readFileSync(kit.paths.registration, "utf8"))
               const pid = owner === "dead" ? record.pid : process.pid
               fs.writeFileSync(kit.paths.registration, JSON.stringify({ ...record, pid, url: stranger.url }))

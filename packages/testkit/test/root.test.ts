@@ -2,9 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { asUser, clientSays, may, type Verb } from "./elsewhere.ts"
+import { clientSays, may, type Verb } from "./elsewhere.ts"
 import { below, end, one, places } from "./people.ts"
-import { withKit } from "./withKit.ts"
+import { faultsOf, withKit } from "./withKit.ts"
 
 describe.concurrent("root and the service of another user", () => {
   it.live.skipIf(!may.becomeNobody)(
@@ -13,6 +13,7 @@ describe.concurrent("root and the service of another user", () => {
       withKit({}, (kit) =>
         Effect.gen(function* () {
           const [directory] = places(kit, one)
+          const from = { before: yield* faultsOf(kit).otherUser(one) }
           const asRoot = Effect.gen(function* () {
             const { error, output } = yield* clientSays("ensure", directory!)
             assert.strictEqual(error?._tag, "DirectoryUnusable", output)
@@ -21,11 +22,11 @@ describe.concurrent("root and the service of another user", () => {
           })
           yield* asRoot
           assert.deepStrictEqual(fs.readdirSync(directory!), [])
-          const ready = yield* clientSays("ensure", directory!, { before: asUser(one) })
+          const ready = yield* clientSays("ensure", directory!, from)
           assert.isString(ready.value?.instanceID, ready.output)
           for (const verb of ["status", "stop"] as const) yield* clientSays(verb, directory!)
           yield* asRoot
-          assert.deepStrictEqual((yield* clientSays("ensure", directory!, { before: asUser(one) })).value, ready.value)
+          assert.deepStrictEqual((yield* clientSays("ensure", directory!, from)).value, ready.value)
           yield* end(kit, ready.value.pid)
         })
       ),
@@ -38,7 +39,8 @@ describe.concurrent("root and the service of another user", () => {
       withKit({}, (kit) =>
         Effect.gen(function* () {
           const [directory] = places(kit, one)
-          const client = (verb: Verb) => clientSays(verb, directory!, { before: asUser(one), deadlineMs: 5000 })
+          const from = { before: yield* faultsOf(kit).otherUser(one), deadlineMs: 5000 }
+          const client = (verb: Verb) => clientSays(verb, directory!, from)
           yield* end(kit, (yield* client("ensure")).value.pid)
           for (const name of ["lock", "secret", "lease.db", "log", undefined]) {
             const file = name === undefined ? directory! : path.join(directory!, `service.${name}`)

@@ -7,11 +7,10 @@ import type { Testkit } from "@holdfast/testkit/Testkit"
 import { Effect, Layer, Stream } from "effect"
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
-import * as net from "node:net"
-import { asNobody, may } from "./elsewhere.ts"
+import { may } from "./elsewhere.ts"
 import { fixture, type Knobs, setKnobs } from "./fixture/service.ts"
 import { runtimes } from "./runtimes.ts"
-import { boots, isReady, withKit } from "./withKit.ts"
+import { boots, faultsOf, isReady, withKit } from "./withKit.ts"
 
 const onSocket: Knobs = { listen: { socket: true } }
 
@@ -194,6 +193,7 @@ describe.concurrent("a service on a Unix socket", () => {
             const [command, ...args] = [...before, process.execPath, "-e", script, fileOf(url)]
             return spawnSync(command!, args, { encoding: "utf8", timeout: 10_000 }).stdout.trim()
           }
+          const asNobody = yield* faultsOf(kit).otherUser()
           assert.strictEqual(connect([]), "connected")
           assert.strictEqual(connect(asNobody), "EACCES")
           fs.chmodSync(kit.paths.directory, 0o755)
@@ -291,21 +291,15 @@ describe("where a service listens is its own affair", () => {
     withKit({}, (kit) =>
       Effect.gen(function* () {
         const ready = yield* kit.client.launch()
-        let connections = 0
-        const stranger = net.createServer((socket) => (connections++, socket.destroy()))
-        yield* Effect.acquireRelease(
-          Effect.callback<void>((resume) => {
-            stranger.listen(Number(new URL(ready.url).port), "::1", () => resume(Effect.void))
-          }),
-          () => Effect.sync(() => stranger.close())
-        )
+        const port = Number(new URL(ready.url).port)
+        const stranger = yield* faultsOf(kit).occupyPort("answers", { port, host: "::1" })
         yield* as(kit.spec, (client) =>
           Effect.gen(function* () {
             assert.deepStrictEqual(yield* client.launch(), ready)
             assert.strictEqual(yield* hello(client), `hello from ${ready.pid}`)
           })
         )
-        assert.strictEqual(connections, 0)
+        assert.strictEqual(stranger.connections(), 0)
       })
     )
   )

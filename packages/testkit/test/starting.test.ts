@@ -5,6 +5,7 @@ import { Effect, Layer } from "effect"
 import * as fs from "node:fs"
 import * as net from "node:net"
 import * as path from "node:path"
+import { stranger } from "./faulting.ts"
 import { sessionOf } from "./session.ts"
 import { boots, isReady, withKit } from "./withKit.ts"
 
@@ -53,19 +54,17 @@ describe.concurrent("a start", () => {
 
   it.live("on a configured port that another program has on every address is one clear error, with the port", () =>
     Effect.gen(function* () {
-      const taken = net.createServer().listen(0, "0.0.0.0")
-      yield* Effect.callback<void>((resume) => void taken.once("listening", () => resume(Effect.void)))
-      const { port } = taken.address() as net.AddressInfo
+      const { port } = yield* stranger("answers", { host: "0.0.0.0" })
       yield* withKit({ port }, (kit) =>
         Effect.gen(function* () {
           const error = yield* Effect.flip(kit.client.launch())
           assert.include(error.message, `Port ${port} is in use`)
           assert.isNotEmpty(error.action)
           assert.isEmpty(boots(kit))
-          assert.isTrue(taken.listening)
+          assert.isTrue((yield* Effect.promise(() => fetch(`http://127.0.0.1:${port}`))).ok, "it still listens")
         })
-      ).pipe(Effect.ensuring(Effect.sync(() => taken.close())))
-    })
+      )
+    }).pipe(Effect.scoped)
   )
 })
 

@@ -1,15 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
+import { unless } from "@holdfast/testkit/Capability"
 import { Effect } from "effect"
-import * as fs from "node:fs"
-import * as path from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { boots, isReady, withKit } from "./withKit.ts"
+import { boots, faultsOf, isReady, withKit } from "./withKit.ts"
 
-/** Debian's libfaketime, which `.ci/run` installs. */
-const library = ["x86_64-linux-gnu", "aarch64-linux-gnu"]
-  .map((triple) => `/usr/lib/${triple}/faketime/libfaketimeMT.so.1`)
-  .find((file) => fs.existsSync(file))
-
+const { skip, suffix } = unless("clockJump")
 const hour = 3_600_000
 
 const expiryIn = (file: string): number => {
@@ -23,29 +18,19 @@ const expiryIn = (file: string): number => {
 }
 
 describe("the wall clock", () => {
-  it.live.skipIf(library === undefined)(
-    `jumps by one hour and by eight, forth and back, while the service runs: nothing is lost and nobody takes over${library === undefined ? " (needs libfaketime)" : ""}`,
+  it.live.skipIf(skip)(
+    `jumps by one hour and by eight, forth and back, while the service runs: nothing is lost and nobody takes over${suffix}`,
     () =>
       withKit({}, (kit) =>
         Effect.gen(function* () {
-          const offset = path.join(path.dirname(kit.paths.directory), "offset")
-          const setHours = (hours: number) => {
-            fs.writeFileSync(`${offset}.new`, `${hours < 0 ? "-" : "+"}${Math.abs(hours)}h\n`)
-            fs.renameSync(`${offset}.new`, offset)
-          }
-          setHours(0)
-          const [owner] = yield* kit.swarm(1, {
-            environment: {
-              LD_PRELOAD: library!,
-              FAKETIME_TIMESTAMP_FILE: offset,
-              FAKETIME_NO_CACHE: "1",
-              FAKETIME_DONT_FAKE_MONOTONIC: "1"
-            }
-          })
+          const { clockEnvironment, clockJump } = faultsOf(kit)
+          const [owner] = yield* kit.swarm(1, { environment: yield* clockEnvironment })
           const before = yield* isReady(kit)
           assert.strictEqual(before.registration?.pid, owner!.pid)
+          let at = 0
           for (const hours of [1, 0, -1, 0, 8, 0, -8]) {
-            setHours(hours)
+            yield* clockJump((hours - at) * hour)
+            at = hours
             const [contender] = yield* kit.swarm(1)
             assert.deepStrictEqual(yield* contender!.exited, { code: 0 }, `${hours} h`)
             yield* kit.eventually(

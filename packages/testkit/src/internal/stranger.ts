@@ -73,22 +73,23 @@ const treat: Readonly<Record<Manners, (socket: Socket) => void>> = {
 
 const listen = (server: Server, port: number, host: string): Effect.Effect<void, PortTaken> =>
   Effect.callback((resume) => {
+    const heard = () => {
+      server.off("error", failed)
+      resume(Effect.void)
+    }
     const failed = (error: NodeJS.ErrnoException) => {
+      server.off("listening", heard)
       const reason = error.code ?? error.message
       const message = `No stranger can listen on port ${port} of ${host}: ${reason}.`
       resume(new PortTaken({ port, reason, message, action: "End who has it, or take another port." }))
     }
-    server.once("error", failed)
-    server.listen(port, host, () => {
-      server.off("error", failed)
-      resume(Effect.void)
-    })
+    server.once("error", failed).once("listening", heard).listen(port, host)
   })
 
 /** The kernel takes a moment to free the port of a process that was killed. */
 const untilFree = {
   schedule: Schedule.spaced("20 millis"),
-  times: 50,
+  times: 100,
   while: ({ reason }: PortTaken) => reason === "EADDRINUSE"
 }
 
