@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { type ClientOptions, clientSays, may, shim } from "./elsewhere.ts"
-import { boots, faultsOf, isReady, withKit } from "./withKit.ts"
+import { boots, isReady, withKit } from "./withKit.ts"
 
 /** Whatever a client from elsewhere may not touch. */
 const records = (kit: Testkit["Service"]) =>
@@ -32,7 +32,7 @@ describe.concurrent("a client on the other side of a boundary", () => {
         Effect.gen(function* () {
           const owner = yield* kit.client.ensure()
           const before = records(kit)
-          const from = { before: yield* faultsOf(kit).otherNamespace("pid") }
+          const from = { before: yield* kit.otherNamespace("pid") }
           assert.deepStrictEqual((yield* clientSays("ensure", kit.paths.directory, from)).value, owner)
           assert.strictEqual(
             (yield* clientSays("status", kit.paths.directory, from)).value.registration.instanceID,
@@ -60,7 +60,7 @@ describe.concurrent("a client on the other side of a boundary", () => {
         Effect.gen(function* () {
           const owner = yield* kit.client.ensure()
           const before = records(kit)
-          const from = { before: yield* faultsOf(kit).otherNamespace("network"), deadlineMs: 3000 }
+          const from = { before: yield* kit.otherNamespace("network"), deadlineMs: 3000 }
           const said = yield* clientSays("ensure", kit.paths.directory, from)
           assert.strictEqual(said.error?._tag, "ServiceNotReady", said.output)
           assert.include(said.error?.message, `PID ${owner.pid} owns it and cannot be reached at ${owner.url}`)
@@ -76,7 +76,7 @@ describe.concurrent("a client on the other side of a boundary", () => {
     () =>
       withKit({}, (kit) =>
         Effect.gen(function* () {
-          const from = { before: yield* faultsOf(kit).otherNamespace("mount") }
+          const from = { before: yield* kit.otherNamespace("mount") }
           const { directory } = kit.paths
           assert.strictEqual((yield* clientSays("stop", directory, from)).value._tag, "NotRunning")
           const started = yield* clientSays("ensure", directory, from)
@@ -101,7 +101,7 @@ describe.concurrent("a client on the other side of a boundary", () => {
     () =>
       withKit({}, (kit) =>
         Effect.gen(function* () {
-          const container = yield* faultsOf(kit).otherNamespace("pid", "host")
+          const container = yield* kit.otherNamespace("pid", "host")
           const inContainer = (script: string) => ({
             before: [...container, "sh", "-c", `${script}; "$@"; kill -0 $stranger && echo unharmed`, "sh"]
           })
@@ -136,7 +136,7 @@ describe.concurrent("a client on the other side of a boundary", () => {
           fs.chmodSync(path.dirname(directory), 0o755)
           for (const one of [directory, ...fs.readdirSync(directory).map((name) => path.join(directory, name))])
             fs.chownSync(one, 12345, 12345)
-          const from = { before: yield* faultsOf(kit).otherUser() }
+          const from = { before: yield* kit.otherUser() }
           const said = yield* clientSays("ensure", directory, from)
           assert.isString(said.value?.instanceID, said.output)
           assert.strictEqual((yield* clientSays("stop", directory, from)).value._tag, "Stopped")

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import * as childProcess from "node:child_process"
 import * as os from "node:os"
 import { faulting, place, run } from "./faulting.ts"
-import { faultsOf, withKit } from "./withKit.ts"
+import { withKit } from "./withKit.ts"
 
 const namespaceOf = (kind: string, before: ReadonlyArray<string> = []) =>
   run([...before, "readlink", `/proc/self/ns/${kind}`])
@@ -53,7 +53,7 @@ describe("another user", () => {
     it.live.skipIf(user.skip)(`cannot have ${fault}: it is unavailable, with the reason${user.suffix}`, () =>
       withKit({}, (kit) =>
         Effect.gen(function* () {
-          const before = yield* faultsOf(kit).otherUser()
+          const before = yield* kit.otherUser()
           const tester = yield* faulting("/nowhere", "/nowhere", fault, before)
           yield* kit.eventually("it has said so", tester.said, (said) => said.endsWith("\n"))
           const { _tag, action, message, reason } = JSON.parse(tester.said())

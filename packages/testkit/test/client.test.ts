@@ -7,7 +7,7 @@ import { Effect, Fiber, Layer, Result, Stream } from "effect"
 import * as fs from "node:fs"
 import { stranger } from "./faulting.ts"
 import { setKnobs } from "./fixture/service.ts"
-import { boots, faultsOf, isReady, withKit } from "./withKit.ts"
+import { boots, isReady, withKit } from "./withKit.ts"
 import { programOf } from "./fixture/programs.ts"
 
 /** A client of its own, as another process would have. */
@@ -159,7 +159,7 @@ describe("finding and starting", () => {
         const owner = yield* kit.owner
         yield* owner.kill
         yield* owner.exited
-        const there = yield* faultsOf(kit).occupyPort("hangs", { port: Number(new URL(first.url).port) })
+        const there = yield* kit.occupyPort("hangs", { port: Number(new URL(first.url).port) })
         const posted = yield* kit.client.http.post("/count-and-hang-once").pipe(Effect.timeoutOption("2 seconds"))
         assert.strictEqual(posted._tag, "None") // the successor has it, and hangs by design
         assert.deepStrictEqual([there.connections(), there.received()], [0, ""])
@@ -183,7 +183,7 @@ describe("finding and starting", () => {
     () =>
       withKit({}, (kit) =>
         Effect.gen(function* () {
-          const { received, url } = yield* faultsOf(kit).occupyPort("answers")
+          const { received, url } = yield* kit.occupyPort("answers")
           const first = yield* kit.client.launch()
           const secret = fs.readFileSync(kit.paths.secret, "utf8").trim()
           const owner = yield* kit.owner

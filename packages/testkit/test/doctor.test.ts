@@ -10,7 +10,7 @@ import { DatabaseSync } from "node:sqlite"
 import { keptLocked, type RunOptions, service, snapshot, changesBy } from "./commandLine.ts"
 import { may } from "./elsewhere.ts"
 import { sessionOf } from "./session.ts"
-import { faultsOf, killed, withKit } from "./withKit.ts"
+import { killed, withKit } from "./withKit.ts"
 
 interface Finding {
   readonly check: string
@@ -258,7 +258,7 @@ describe.concurrent("doctor", () => {
         Effect.gen(function* () {
           yield* kit.client.ensure()
           const { directory } = kit.paths
-          const asNobody = yield* faultsOf(kit).otherUser()
+          const asNobody = yield* kit.otherUser()
           for (const place of [path.dirname(directory), directory]) fs.chmodSync(place, 0o755)
           const wrongIn = (place: string, before: ReadonlyArray<string>) =>
             Effect.map(examine(place, { before }), ({ findings }) =>

@@ -6,7 +6,7 @@ import { Effect, Fiber } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { faulting, place } from "./faulting.ts"
-import { faultsOf, isReady, withKit } from "./withKit.ts"
+import { isReady, withKit } from "./withKit.ts"
 
 const codeOf = (body: () => unknown): string | undefined => {
   try {
@@ -98,7 +98,7 @@ describe("a full disk", () => {
       let owner: identity.ProcessIdentity | undefined
       yield* withKit({ children: true }, (kit) =>
         Effect.gen(function* () {
-          const { free } = yield* faultsOf(kit).fullDisk
+          const { free } = yield* kit.fullDisk
           yield* free
           const { pid } = yield* kit.client.ensure()
           owner = identity.ofPid(pid)

@@ -6,7 +6,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { pathToFileURL } from "node:url"
-import { asUser, clientSays, may } from "./elsewhere.ts"
+import { clientSays, may } from "./elsewhere.ts"
 import { programOf } from "./fixture/programs.ts"
 import { end, one, places } from "./people.ts"
 import { boots, withKit } from "./withKit.ts"
@@ -137,8 +137,9 @@ describe.concurrent("a service and its callers' environments", () => {
             { TMPDIR: other },
             { XDG_STATE_HOME: other, XDG_CACHE_HOME: other, XDG_CONFIG_HOME: other, XDG_DATA_HOME: other }
           ]
+          const before = yield* kit.otherUser(one)
           const said = yield* Effect.forEach(environments, (env) =>
-            clientSays("ensure", "", { before: asUser(one), env: { HOME: home!, ...env } })
+            clientSays("ensure", "", { before, env: { HOME: home!, ...env } })
           )
           const pids = said.map(({ output, value }) => value?.pid ?? output)
           assert.deepStrictEqual(

@@ -3,7 +3,7 @@ import { unless } from "@holdfast/testkit/Capability"
 import type { Testkit } from "@holdfast/testkit/Testkit"
 import { Effect } from "effect"
 import * as fs from "node:fs"
-import { boots, faultsOf, isReady, withKit } from "./withKit.ts"
+import { boots, isReady, withKit } from "./withKit.ts"
 
 const { skip, suffix } = unless("fullDisk")
 
@@ -25,7 +25,7 @@ describe("a full disk", () => {
     () =>
       withKit({}, (kit) =>
         Effect.gen(function* () {
-          const disk = yield* faultsOf(kit).fullDisk
+          const disk = yield* kit.fullDisk
           yield* disk.free
           const before = yield* kit.client.ensure()
           yield* disk.fill
@@ -59,7 +59,7 @@ describe("a full disk", () => {
     () =>
       withKit({}, (kit) =>
         Effect.gen(function* () {
-          const disk = yield* faultsOf(kit).fullDisk
+          const disk = yield* kit.fullDisk
           yield* disk.free
           yield* kit.client.ensure()
           yield* kit.client.stop()

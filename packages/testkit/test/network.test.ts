@@ -9,7 +9,7 @@ import * as path from "node:path"
 import { type ClientOptions, clientSays } from "./elsewhere.ts"
 import { stranger } from "./faulting.ts"
 import { runtimes } from "./runtimes.ts"
-import { boots, faultsOf, withKit } from "./withKit.ts"
+import { boots, withKit } from "./withKit.ts"
 
 /** From cold: starts the service, uses, restarts and stops it. */
 const everything = (kit: Testkit["Service"], options: ClientOptions) =>
@@ -39,7 +39,7 @@ describe.concurrent("proxy variables", () => {
       () =>
         withKit({}, (kit) =>
           Effect.gen(function* () {
-            const proxy = yield* faultsOf(kit).occupyPort("answers")
+            const proxy = yield* kit.occupyPort("answers")
             const names = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]
             const env = { ...Object.fromEntries(names.map((one) => [one, proxy.url])), NODE_USE_ENV_PROXY: "1" }
             yield* everything(kit, { env, runtime: runtime! })

@@ -9,7 +9,7 @@ import { clientSays, may, type Verb } from "./elsewhere.ts"
 import { setKnobs } from "./fixture/service.ts"
 import { below, end, one, places, two } from "./people.ts"
 import { sessionIn } from "./session.ts"
-import { faultsOf, withKit } from "./withKit.ts"
+import { withKit } from "./withKit.ts"
 
 const textOf = (file: string): string => {
   try {
@@ -62,7 +62,7 @@ describe.concurrent("other users of the machine", () => {
           // as open as can be, so that only the service's own modes and answers stand between
           for (const above of [path.dirname(kit.paths.directory), kit.paths.directory, path.dirname(directory)])
             fs.chmodSync(above, 0o755)
-          const asNobody = yield* faultsOf(kit).otherUser()
+          const asNobody = yield* kit.otherUser()
           assert.deepStrictEqual([...new Set(asked(asNobody, registration.url))], [401])
           const [command, ...args] = [...asNobody, "cat", path.join(directory, "service.secret")]
           assert.notStrictEqual(childProcess.spawnSync(command!, args).status, 0)
@@ -139,7 +139,7 @@ describe.concurrent("two users of one machine", () => {
       withKit({}, (kit) =>
         Effect.gen(function* () {
           const homes = places(kit, one, two)
-          const as = yield* Effect.forEach([one, two], faultsOf(kit).otherUser)
+          const as = yield* Effect.forEach([one, two], kit.otherUser)
           const shared = path.join(kit.paths.directory, "tmp")
           fs.mkdirSync(shared)
           fs.chmodSync(shared, 0o1777)
@@ -186,7 +186,7 @@ describe.concurrent("two users of one machine", () => {
             setKnobs(directory, { port })
             fs.chownSync(path.join(directory, "knobs.json"), [one, two][index]!, [one, two][index]!)
           }
-          const as = yield* Effect.forEach([one, two], faultsOf(kit).otherUser)
+          const as = yield* Effect.forEach([one, two], kit.otherUser)
           const client = (verb: Verb, index: number) => clientSays(verb, directories[index]!, { before: as[index]! })
           const first = yield* client("ensure", 0)
           assert.include(first.value?.url, String(port), first.output)
@@ -208,7 +208,7 @@ describe.concurrent("two users of one machine", () => {
           const [theirs] = places(kit, two)
           const place = path.join(kit.paths.directory, "squatted")
           fs.writeFileSync(path.join(theirs!, "file"), "theirs")
-          const from = { before: yield* faultsOf(kit).otherUser(one) }
+          const from = { before: yield* kit.otherUser(one) }
           const listed = () => below(kit.paths.directory).map((file) => [file, fs.lstatSync(file).mtimeMs])
           for (const squat of [
             () => fs.mkdirSync(place),

@@ -10,7 +10,7 @@ import * as path from "node:path"
 import { pathToFileURL } from "node:url"
 import { programOf } from "./fixture/programs.ts"
 import { clientSays } from "./elsewhere.ts"
-import { faultsOf, withKit } from "./withKit.ts"
+import { withKit } from "./withKit.ts"
 
 const as = <A, E>(spec: ServiceSpec, use: (client: ServiceClient["Service"]) => Effect.Effect<A, E>) =>
   Effect.flatMap(ServiceClient, use).pipe(Effect.provide(Layer.fresh(ServiceClient.layer(spec))))
@@ -149,7 +149,7 @@ describe.concurrent("a service", () => {
   it.live.skipIf(skip)(`that a sandbox without a network could not start is started outside it at once${suffix}`, () =>
     withKit({}, (kit) =>
       Effect.gen(function* () {
-        const from = { before: yield* faultsOf(kit).otherNamespace("network"), deadlineMs: 4000 }
+        const from = { before: yield* kit.otherNamespace("network"), deadlineMs: 4000 }
         const inside = yield* clientSays("ensure", kit.paths.directory, from)
         assert.deepInclude(
           inside.error,

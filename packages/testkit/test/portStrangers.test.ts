@@ -6,7 +6,7 @@ import type { Manners } from "@holdfast/testkit/Fault"
 import { Effect, Layer } from "effect"
 import * as fs from "node:fs"
 import { clientSays } from "./elsewhere.ts"
-import { boots, faultsOf, withKit } from "./withKit.ts"
+import { boots, withKit } from "./withKit.ts"
 
 const as = <A, E>(spec: ServiceSpec, use: (client: ServiceClient["Service"]) => Effect.Effect<A, E>) =>
   Effect.flatMap(ServiceClient, use).pipe(Effect.provide(Layer.fresh(ServiceClient.layer(spec))))
@@ -35,7 +35,7 @@ describe.concurrent("a stranger on the recorded port", () => {
               const boot = yield* timed(kit.client.launch())
               const secret = fs.readFileSync(kit.paths.secret, "utf8").trim()
               yield* Effect.flatMap(kit.owner, (one) => Effect.andThen(one.kill, one.exited))
-              const stranger = yield* faultsOf(kit).occupyPort(manners)
+              const stranger = yield* kit.occupyPort(manners)
               const record = JSON.parse(fs.readFileSync(kit.paths.registration, "utf8"))
               const pid = owner === "dead" ? record.pid : process.pid
               fs.writeFileSync(kit.paths.registration, JSON.stringify({ ...record, pid, url: stranger.url }))

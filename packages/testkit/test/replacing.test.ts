@@ -7,7 +7,7 @@ import * as path from "node:path"
 import { clientSays, may } from "./elsewhere.ts"
 import { as, asked, launched, oddOwner, program, reigns, signals, starts, versioned } from "./odd.ts"
 import { one } from "./people.ts"
-import { faultsOf, isReady, withKit } from "./withKit.ts"
+import { isReady, withKit } from "./withKit.ts"
 
 const v1 = "1.0.0"
 const v2 = "2.0.0"
@@ -328,7 +328,7 @@ describe.concurrent("a stop has its outcome, and its sentence", { timeout: 90_00
         fs.chmodSync(path.dirname(directory), 0o755)
         for (const file of [directory, ...fs.readdirSync(directory).map((name) => path.join(directory, name))])
           fs.chownSync(file, one, one)
-        const said = yield* clientSays("stop", directory, { before: yield* faultsOf(kit).otherUser(one) })
+        const said = yield* clientSays("stop", directory, { before: yield* kit.otherUser(one) })
         assert.deepStrictEqual(
           said.value,
           { _tag: "Refused", sentence: `The system did not let Fixture (PID ${pid}) be stopped.`, pid },

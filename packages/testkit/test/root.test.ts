@@ -4,7 +4,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { clientSays, may, type Verb } from "./elsewhere.ts"
 import { below, end, one, places } from "./people.ts"
-import { faultsOf, withKit } from "./withKit.ts"
+import { withKit } from "./withKit.ts"
 
 describe.concurrent("root and the service of another user", () => {
   it.live.skipIf(!may.becomeNobody)(
@@ -13,7 +13,7 @@ describe.concurrent("root and the service of another user", () => {
       withKit({}, (kit) =>
         Effect.gen(function* () {
           const [directory] = places(kit, one)
-          const from = { before: yield* faultsOf(kit).otherUser(one) }
+          const from = { before: yield* kit.otherUser(one) }
           const asRoot = Effect.gen(function* () {
             const { error, output } = yield* clientSays("ensure", directory!)
             assert.strictEqual(error?._tag, "DirectoryUnusable", output)
@@ -39,7 +39,7 @@ describe.concurrent("root and the service of another user", () => {
       withKit({}, (kit) =>
         Effect.gen(function* () {
           const [directory] = places(kit, one)
-          const from = { before: yield* faultsOf(kit).otherUser(one), deadlineMs: 5000 }
+          const from = { before: yield* kit.otherUser(one), deadlineMs: 5000 }
           const client = (verb: Verb) => clientSays(verb, directory!, from)
           yield* end(kit, (yield* client("ensure")).value.pid)
           for (const name of ["lock", "secret", "lease.db", "log", undefined]) {

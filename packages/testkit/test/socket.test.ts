@@ -10,7 +10,7 @@ import * as fs from "node:fs"
 import { may } from "./elsewhere.ts"
 import { fixture, type Knobs, setKnobs } from "./fixture/service.ts"
 import { runtimes } from "./runtimes.ts"
-import { boots, faultsOf, isReady, withKit } from "./withKit.ts"
+import { boots, isReady, withKit } from "./withKit.ts"
 
 const onSocket: Knobs = { listen: { socket: true } }
 
@@ -193,7 +193,7 @@ describe.concurrent("a service on a Unix socket", () => {
             const [command, ...args] = [...before, process.execPath, "-e", script, fileOf(url)]
             return spawnSync(command!, args, { encoding: "utf8", timeout: 10_000 }).stdout.trim()
           }
-          const asNobody = yield* faultsOf(kit).otherUser()
+          const asNobody = yield* kit.otherUser()
           assert.strictEqual(connect([]), "connected")
           assert.strictEqual(connect(asNobody), "EACCES")
           fs.chmodSync(kit.paths.directory, 0o755)
@@ -292,7 +292,7 @@ describe("where a service listens is its own affair", () => {
       Effect.gen(function* () {
         const ready = yield* kit.client.launch()
         const port = Number(new URL(ready.url).port)
-        const stranger = yield* faultsOf(kit).occupyPort("answers", { port, host: "::1" })
+        const stranger = yield* kit.occupyPort("answers", { port, host: "::1" })
         yield* as(kit.spec, (client) =>
           Effect.gen(function* () {
             assert.deepStrictEqual(yield* client.launch(), ready)

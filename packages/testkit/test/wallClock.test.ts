@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { unless } from "@holdfast/testkit/Capability"
 import { Effect } from "effect"
 import { DatabaseSync } from "node:sqlite"
-import { boots, faultsOf, isReady, withKit } from "./withKit.ts"
+import { boots, isReady, withKit } from "./withKit.ts"
 
 const { skip, suffix } = unless("clockJump")
 const hour = 3_600_000
@@ -23,7 +23,7 @@ describe("the wall clock", () => {
     () =>
       withKit({}, (kit) =>
         Effect.gen(function* () {
-          const { clockEnvironment, clockJump } = faultsOf(kit)
+          const { clockEnvironment, clockJump } = kit
           const [owner] = yield* kit.swarm(1, { environment: yield* clockEnvironment })
           const before = yield* isReady(kit)
           assert.strictEqual(before.registration?.pid, owner!.pid)

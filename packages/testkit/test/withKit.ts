@@ -1,4 +1,3 @@
-import type { Faults } from "@holdfast/testkit/Fault"
 import { Testkit } from "@holdfast/testkit/Testkit"
 import { Effect, type Scope } from "effect"
 import * as fs from "node:fs"
@@ -15,9 +14,6 @@ export const withKit = <A, E>(
     setKnobs(kit.paths.directory, knobs)
     return yield* test(kit)
   }).pipe(Effect.scoped, Effect.provide(Testkit.layer(serviceOf(knobs))))
-
-/** What can go wrong with the service of this test. */
-export const faultsOf = (kit: Testkit["Service"]): Faults => kit
 
 /** The pids that came to the application-boot marker. */
 export const boots = (kit: Testkit["Service"]): ReadonlyArray<number> => {
