@@ -42,13 +42,14 @@ const named = (parts: ReadonlyArray<string>, name: string, literals: ReadonlySet
   )
 }
 
+/** What a machine may lack stands at the end of some names, and in no document. */
+const withoutNeeds = (parts: ReadonlyArray<string>): ReadonlyArray<string> =>
+  parts.map((part) => part.replaceAll(/ \(needs [^)]*\)/g, ""))
+
 const answersTo = (test: NamedTest, name: string, { literals }: TestFile): boolean => {
-  const own = test.names.at(-1)!
-  const whole = test.names.reduce((left, right) => [
-    ...left.slice(0, -1),
-    `${left.at(-1)} > ${right[0]}`,
-    ...right.slice(1)
-  ])
+  const names = test.names.map(withoutNeeds)
+  const own = names.at(-1)!
+  const whole = names.reduce((left, right) => [...left.slice(0, -1), `${left.at(-1)} > ${right[0]}`, ...right.slice(1)])
   return named(own, name, literals) || named(whole, name, literals)
 }
 
