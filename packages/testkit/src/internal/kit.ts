@@ -69,9 +69,13 @@ export const make = Effect.fnUntraced(function* ({ paths, scratch, spec }: Place
     })
   const note = (text: string) => Effect.sync(() => recorder.add({ _tag: "Note", text }))
 
+  const timeline = (failure?: string) => {
+    sampler.look()
+    return recorder.timeline(title, failure)
+  }
   const story = () =>
     [
-      storyOf(recorder.timeline(title)),
+      storyOf(timeline()),
       `registration: ${textOf(paths.registration)}`,
       `owner note: ${textOf(paths.owner)}`,
       "processes:",
@@ -168,8 +172,7 @@ export const make = Effect.fnUntraced(function* ({ paths, scratch, spec }: Place
           orderAt(scratch, "at", "SIGKILL", step)
         )
 
-  const writeTimeline = (file: string, failure?: string) =>
-    Effect.sync(() => write(file, toHtml(recorder.timeline(title, failure))))
+  const writeTimeline = (file: string, failure?: string) => Effect.sync(() => write(file, toHtml(timeline(failure))))
 
   yield* Effect.addFinalizer((exit) =>
     Effect.gen(function* () {
@@ -212,7 +215,7 @@ export const make = Effect.fnUntraced(function* ({ paths, scratch, spec }: Place
     processes: () => within(paths.directory),
     note,
     elapsed: () => since(from),
-    timeline: () => recorder.timeline(title),
+    timeline: () => timeline(),
     writeTimeline
   } satisfies Testkit["Service"]
 })
