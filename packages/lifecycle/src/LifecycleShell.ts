@@ -62,7 +62,7 @@ export interface ShellOptions {
  * **Details**
  *
  * - `dispatch`: tells the lifecycle what happened; late events change nothing.
- * - `answered`: the first answer has left.
+ * - `answered`: somebody has been told the health.
  * - `mount`: the application's handlers, used while the status is `ready`.
  * - `guard`: asked before each request of the application; where the owner is not provably recent, the request waits
  *   until it has renewed, and is refused when it was superseded.
@@ -140,9 +140,13 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
 
   const server = http.createServer((request, response) => route(request, response))
   const connections = track(server)
-  const answered = new Promise<void>((resolve) => {
-    server.once("request", (_, response: Http.ServerResponse) => response.once("finish", resolve))
-  })
+  let first: () => void = () => undefined
+  const answered = new Promise<void>((resolve) => (first = resolve))
+  /** The challenge of a handshake tells nobody anything yet. */
+  const tellHealth = (): ServiceHealth => {
+    setImmediate(first) // the answer has been written by then
+    return health()
+  }
   server.on("upgrade", (request, socket, head) => upgrade(request, socket, head))
   const { endpoint, hosts, reassert, url } = await listen(server, options)
   const sessions = session.make({ ...options, endpoint })
@@ -150,7 +154,7 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
     const token = request.headers[Credential.tokenHeader]
     return typeof token === "string" && sessions.accepts(token)
   }
-  const routes = makeRoutes({ ...options, sessions, health, isProved, dispatch, uses: used })
+  const routes = makeRoutes({ ...options, sessions, health: tellHealth, isProved, dispatch, uses: used })
 
   const unavailable = (request: Http.IncomingMessage): Refused => {
     switch (status.type) {
