@@ -37,7 +37,9 @@ describe("election", () => {
       })
     )
   )
+})
 
+describe.concurrent("election", () => {
   it.live("the winner pauses after lock acquisition: no loser initializes or remains alive", () =>
     withKit({ bootMs: 60_000 }, (kit) =>
       Effect.gen(function* () {

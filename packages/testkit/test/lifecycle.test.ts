@@ -7,7 +7,7 @@ import { boots, isReady, withKit } from "./withKit.ts"
 
 const get = (url: string) => Effect.promise(() => fetch(url))
 
-describe("lifecycle", () => {
+describe.concurrent("lifecycle", () => {
   it.live(
     "a boot of 10 s is starting from the first second, application requests get 503 at once, then it turns ready once",
     () =>
