@@ -6,8 +6,7 @@ const project = (root: string) => ({
   test: {
     name: root.slice(root.indexOf("/") + 1),
     root,
-    include: ["test/**/*.test.ts"],
-    ...(root === "packages/testkit" ? { globalSetup: "./test/bundle.ts" } : {})
+    include: ["test/**/*.test.ts"]
   }
 })
 
@@ -15,6 +14,7 @@ export default defineConfig({
   test: {
     reporters: ["default", "./vitest.plain-reporter.ts"],
     // tests start real processes; two cores do not carry more files at once
+    globalSetup: "./scripts/bundle.ts",
     maxWorkers: 3,
     maxConcurrency: 3,
     // most of a test's time is Node reading the same sources in yet another process

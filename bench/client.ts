@@ -7,7 +7,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
-import { bundled } from "./bundled.ts"
+import { bundled } from "../scripts/bundle.ts"
 import { leaseIn } from "./client/lease.ts"
 import { end, measure, median } from "./measure.ts"
 
@@ -18,10 +18,10 @@ const frozenMs = Number(process.env["FROZEN_MS"] ?? 40_000)
 const root = fs.mkdtempSync(path.join(os.tmpdir(), "holdfast-bench-"))
 const bundle = path.join(root, "bundle")
 await bundled(bundle, {
-  cold: "./client/cold.ts",
-  attach: "./client/attach.ts",
-  status: "./client/status.ts",
-  daemon: "../examples/minimal/src/daemon.ts"
+  cold: "bench/client/cold.ts",
+  attach: "bench/client/attach.ts",
+  status: "bench/client/status.ts",
+  daemon: "examples/minimal/src/daemon.ts"
 })
 
 const state = path.join(root, "state")

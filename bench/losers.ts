@@ -3,35 +3,25 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
-import { build } from "rolldown"
 import { launchOf } from "../packages/client/src/Spawner.ts"
 import { paths } from "../packages/lock/src/ServicePaths.ts"
 import { runtimes } from "../packages/lock/test/support.ts"
 import { fixture } from "../packages/testkit/test/fixture/service.ts"
+import { bundled as bundle } from "../scripts/bundle.ts"
 import { type Candidate, measure, median } from "./measure.ts"
 
 const file = (name: string) => fileURLToPath(new URL(name, import.meta.url))
 const runs = 20
 
-/** As an executable is shipped: built JavaScript, each program by itself, with the one native package outside of it. */
+/** Each program by itself, with the one native package outside of it. */
 export const bundled = async (root: string): Promise<string> => {
   const directory = path.join(root, "losers")
   const programs = {
-    daemon: "../examples/minimal/src/daemon.ts",
-    byLock: "./losing/byLock.ts",
-    fixture: "../packages/testkit/test/fixture/daemon.ts"
+    daemon: "examples/minimal/src/daemon.ts",
+    byLock: "bench/losing/byLock.ts",
+    fixture: "packages/testkit/test/fixture/daemon.ts"
   }
-  for (const [name, source] of Object.entries(programs)) {
-    const names = { entryFileNames: "[name].mjs", chunkFileNames: "[name]-[hash].mjs" }
-    await build({
-      input: { [name]: file(source) },
-      platform: "node",
-      external: ["koffi", "bun:ffi"],
-      logLevel: "silent",
-      output: { dir: path.join(directory, name), format: "esm", minify: true, ...names }
-    })
-    fs.symlinkSync(file("../packages/lock/node_modules"), path.join(directory, name, "node_modules"))
-  }
+  for (const [name, source] of Object.entries(programs)) await bundle(path.join(directory, name), { [name]: source })
   return directory
 }
 

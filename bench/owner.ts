@@ -5,7 +5,7 @@ import * as http from "node:http"
 import * as os from "node:os"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
-import { bundled } from "./bundled.ts"
+import { bundled } from "../scripts/bundle.ts"
 import { launchOf } from "../packages/client/src/Spawner.ts"
 import * as Credential from "../packages/lifecycle/src/Credential.ts"
 import type { ServiceSpec } from "../packages/lifecycle/src/ServiceSpec.ts"
@@ -18,7 +18,7 @@ const file = (name: string) => fileURLToPath(new URL(name, import.meta.url))
 const runs = 15
 const root = fs.mkdtempSync(path.join(os.tmpdir(), "holdfast-bench-"))
 
-const bundles = { minimal: "../examples/minimal/src/daemon.ts", fixture: "../packages/testkit/test/fixture/daemon.ts" }
+const bundles = { minimal: "examples/minimal/src/daemon.ts", fixture: "packages/testkit/test/fixture/daemon.ts" }
 const daemonOf = async (name: keyof typeof bundles): Promise<string> => {
   const directory = path.join(root, name)
   await bundled(directory, { daemon: bundles[name] })

@@ -7,7 +7,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
-import { bundled } from "./bundled.ts"
+import { bundled } from "../scripts/bundle.ts"
 import { type Candidate, end, measure, median } from "./measure.ts"
 
 const file = (name: string) => fileURLToPath(new URL(name, import.meta.url))
@@ -16,9 +16,9 @@ const runs = Number(process.argv[2] ?? 15) || 15
 const root = fs.mkdtempSync(path.join(os.tmpdir(), "holdfast-bench-"))
 const bundle = path.join(root, "bundle")
 await bundled(bundle, {
-  client: "../examples/minimal/src/client.ts",
-  daemon: "../examples/minimal/src/daemon.ts",
-  cli: "../examples/minimal/src/cli.ts"
+  client: "examples/minimal/src/client.ts",
+  daemon: "examples/minimal/src/daemon.ts",
+  cli: "examples/minimal/src/cli.ts"
 })
 
 const state = path.join(root, "state")

@@ -2,7 +2,7 @@ import { assert, describe, it } from "vitest"
 import { spawn, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { type Here, inFreshPlace, main, type RunOptions } from "./command.ts"
+import { type Here, inFreshPlace, main, type RunOptions, written } from "./command.ts"
 
 const files = {
   "src/lock.ts": "// a file\nexport const HeldLock = 1\n",
@@ -35,23 +35,27 @@ const statusOf = async (here: Here) => {
 
 describe("codesearch", () => {
   it("without a command and without a terminal says what it does, indexes the directory, shows a result and how to stop", () =>
-    inFreshPlace(files, async (here) => {
-      const tour = await here.run([])
-      assert.strictEqual(tour.code, 0, tour.stderr)
-      assert.include(tour.stdout, `Indexing ${here.tree}…`)
-      assert.include(tour.stdout, "CodeSearch v0.1.0 is ready. 3 files")
-      assert.match(tour.stdout, /src\/lock\.ts:2: export const HeldLock = 1/)
-      assert.include(tour.stdout, "service stop")
-      assert.notMatch(tour.stdout + tour.stderr, /\u001b/)
-      const stays = await statusOf(here)
-      assert.strictEqual(stays.status.type, "ready")
-      assert.strictEqual((await here.run(["service", "stop"])).stdout, "CodeSearch stopped.\n")
-      assert.deepStrictEqual(await statusOf(here), {
-        status: { type: "missing" },
-        registration: null,
-        health: null
-      } as never)
-    }))
+    inFreshPlace(
+      files,
+      async (here) => {
+        const tour = await here.run([])
+        assert.strictEqual(tour.code, 0, tour.stderr)
+        assert.include(tour.stdout, `Indexing ${here.tree}…`)
+        assert.include(tour.stdout, "CodeSearch v0.1.0 is ready. 3 files")
+        assert.match(tour.stdout, /src\/lock\.ts:2: export const HeldLock = 1/)
+        assert.include(tour.stdout, "service stop")
+        assert.notMatch(tour.stdout + tour.stderr, /\u001b/)
+        const stays = await statusOf(here)
+        assert.strictEqual(stays.status.type, "ready")
+        assert.strictEqual((await here.run(["service", "stop"])).stdout, "CodeSearch stopped.\n")
+        assert.deepStrictEqual(await statusOf(here), {
+          status: { type: "missing" },
+          registration: null,
+          health: null
+        } as never)
+      },
+      written
+    ))
 
   it("search prints file:line: text from the shared index, skips what .gitignore excludes, and shows what it waits for", () =>
     inFreshPlace(files, async (here) => {
@@ -220,7 +224,7 @@ describe("in a shell", () => {
     }))
 })
 
-describe("a service that is not as it should be", () => {
+describe.concurrent("a service that is not as it should be", () => {
   it("that was killed is not running, and says so", () =>
     inFreshPlace(files, async (here) => {
       await here.run(["service", "start"])

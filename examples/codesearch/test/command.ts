@@ -3,9 +3,12 @@ import { spawn } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { fileURLToPath } from "node:url"
+import { programOf, sourceOf } from "../../../scripts/programs.ts"
 
-export const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
+export const main = programOf("codesearch-main")
+
+/** As the example is written, for a test that shows it so. */
+export const written = sourceOf("codesearch-main")
 
 export interface Ran {
   readonly code: number | null
@@ -27,10 +30,10 @@ export interface RunOptions {
 }
 
 const run =
-  (state: string, cwd: string) =>
+  (program: string, state: string, cwd: string) =>
   (args: ReadonlyArray<string>, options: RunOptions = {}): Promise<Ran> =>
     new Promise((resolve, reject) => {
-      const [command, ...rest] = [...(options.before ?? []), process.execPath, main, ...args]
+      const [command, ...rest] = [...(options.before ?? []), process.execPath, program, ...args]
       const child = spawn(command!, rest, {
         cwd: options.cwd ?? cwd,
         env: {
@@ -52,7 +55,8 @@ const run =
 /** A fresh tree and state directory; the service that ran for them is stopped afterwards, and that is checked. */
 export const inFreshPlace = async (
   files: Record<string, string>,
-  test: (here: Here) => Promise<void>
+  test: (here: Here) => Promise<void>,
+  program = main
 ): Promise<void> => {
   const root = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "codesearch-")))
   const [state, tree] = [path.join(root, "state"), path.join(root, "tree")]
@@ -60,7 +64,7 @@ export const inFreshPlace = async (
     fs.mkdirSync(path.dirname(path.join(tree, name)), { recursive: true })
     fs.writeFileSync(path.join(tree, name), text)
   }
-  const here: Here = { state, tree, run: run(state, tree) }
+  const here: Here = { state, tree, run: run(program, state, tree) }
   const clean = async () => {
     const stopped = await here.run(["service", "stop"])
     fs.rmSync(root, { recursive: true, force: true })

@@ -8,7 +8,11 @@ import * as Layer from "effect/Layer"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { Api, type Root } from "../src/api.ts"
-import { codesearch } from "../src/service.ts"
+import { pathToFileURL } from "node:url"
+import { programOf } from "../../../scripts/programs.ts"
+import * as source from "../src/service.ts"
+
+const codesearch = { ...source.codesearch, entry: pathToFileURL(programOf("codesearch-daemon")) }
 
 type Kit = Testkit["Service"]
 
@@ -72,7 +76,7 @@ const readByNextVersion = (kit: Kit) =>
         ServiceClient.layer({
           ...kit.spec,
           version: "0.2.0",
-          entry: new URL("./fixture/next.ts", import.meta.url)
+          entry: pathToFileURL(programOf("codesearch-next"))
         })
       )
     )

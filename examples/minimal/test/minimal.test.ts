@@ -4,7 +4,8 @@ import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { fileURLToPath } from "node:url"
+import { fileURLToPath, pathToFileURL } from "node:url"
+import { programOf } from "../../../scripts/programs.ts"
 import { hello } from "../src/service.ts"
 
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url))
@@ -70,4 +71,4 @@ describe("the README", () => {
   })
 })
 
-laws.suite(hello)
+laws.suite({ ...hello, entry: pathToFileURL(programOf("minimal-daemon")) })

@@ -33,7 +33,7 @@ const starts = (kit: Testkit["Service"]): number => {
   return fs.existsSync(file) ? fs.readFileSync(file, "utf8").trim().split("\n").length : 0
 }
 
-describe("finding and starting", () => {
+describe.concurrent("finding and starting", () => {
   it.live("a launch starts a service that is missing, and the next one attaches to it", () =>
     withKit({}, (kit) =>
       Effect.gen(function* () {
@@ -201,7 +201,7 @@ describe("finding and starting", () => {
   )
 })
 
-describe("following", () => {
+describe.concurrent("following", () => {
   it.live("a request after the owner was replaced on another port goes to the new owner", () =>
     withKit({}, (kit) =>
       Effect.gen(function* () {
@@ -342,7 +342,7 @@ describe("following", () => {
   )
 })
 
-describe("updates", () => {
+describe.concurrent("updates", () => {
   it.live(
     "Fresh vNext launch finds vOld: exact old instance stops; vNext eventually becomes ready; reconnecting clients never replace",
     () =>
@@ -395,7 +395,7 @@ describe("updates", () => {
   )
 })
 
-describe("stopping", () => {
+describe.concurrent("stopping", () => {
   it.live("restart ends an owner that does not respond, verified by its identity, and starts a new one", () =>
     withKit({}, (kit) =>
       Effect.gen(function* () {

@@ -37,7 +37,9 @@ describe("election", () => {
       })
     )
   )
+})
 
+describe.concurrent("election", () => {
   it.live("An unresponsive owner is not killed without an explicit recovery command", () =>
     withKit({}, (kit) =>
       Effect.gen(function* () {

@@ -7,7 +7,7 @@ import { boots, isReady, withKit } from "./withKit.ts"
 
 const get = (url: string) => Effect.promise(() => fetch(url))
 
-describe("lifecycle", () => {
+describe.concurrent("lifecycle", () => {
   it.live(
     "Application becomes ready: status changes once from starting to ready, and is starting from the boot's first second",
     () =>

@@ -15,7 +15,7 @@ const directoryUnder = (runtime: string, home: Record<string, string>): string =
   return run.stdout.trim()
 }
 
-describe("runtimes", () => {
+describe.concurrent("runtimes", () => {
   for (const owner of runtimes) {
     for (const contender of runtimes) {
       if (owner === contender) continue
@@ -44,7 +44,9 @@ describe("runtimes", () => {
       )
     }
   }
+})
 
+describe("runtimes", () => {
   for (const { name, path } of runtimes) {
     const reason = path === undefined ? ` (${name} is not installed: npm run runtimes)` : ""
     it.skipIf(reason !== "")(`${name} computes the same directory with HOME set, unset and foreign${reason}`, () => {

@@ -4,7 +4,7 @@ import * as fs from "node:fs"
 import { runtimes } from "./runtimes.ts"
 import { isReady, withKit } from "./withKit.ts"
 
-describe("a stop that hangs", () => {
+describe.concurrent("a stop that hangs", () => {
   for (const { name, path } of runtimes) {
     const reason = path === undefined ? ` (${name} is not installed: npm run runtimes)` : ""
     it.live.skipIf(path === undefined)(
@@ -37,7 +37,7 @@ describe("a stop that hangs", () => {
   )
 })
 
-describe("the log", () => {
+describe.concurrent("the log", () => {
   it.live("says the time, the level and the instance in each line, and where it begins, with which runtime", () =>
     withKit({}, (kit) =>
       Effect.gen(function* () {

@@ -31,7 +31,7 @@ const connect = (url: string, headers: Readonly<Record<string, string>>) => {
   return { socket, opened: Effect.promise(() => opened) }
 }
 
-describe("a WebSocket of the application", () => {
+describe.concurrent("a WebSocket of the application", () => {
   it.live("is opened with the token, carries messages both ways, and ends with a stop in time", () =>
     withKit({}, (kit) =>
       Effect.gen(function* () {
