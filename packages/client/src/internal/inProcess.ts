@@ -48,7 +48,9 @@ export const inProcess = <E>(spec: ServiceSpec, application: Runnable<E>) =>
   Effect.gen(function* () {
     const instanceID = "in-process"
     const directory = yield* temporaryDirectory
-    const handler = HttpEffect.toWebHandler(
+    // with the clock, the logger and whatever else this was made with: a test's, in a test
+    const around = yield* Effect.context<never>()
+    const handler = HttpEffect.toWebHandlerWith<never, HttpServerRequest | Scope.Scope>(around)(
       (yield* application
         .boot({
           spec,
