@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
+import LongestFirst from "./scripts/longestFirst.ts"
 
 const project = (root: string) => ({
   extends: true as const,
@@ -13,10 +14,14 @@ const project = (root: string) => ({
 export default defineConfig({
   test: {
     reporters: ["default", "./vitest.plain-reporter.ts"],
-    // tests start real processes; two cores do not carry more files at once
     globalSetup: "./scripts/bundle.ts",
+    // tests start real processes; two cores do not carry more files at once
     maxWorkers: 3,
-    maxConcurrency: 3,
+    // those of a file that are concurrent mostly wait
+    maxConcurrency: 4,
+    sequence: { sequencer: LongestFirst },
+    // a process for each file, which loads Effect again, is a tenth of all the work; what is real is in other processes
+    isolate: false,
     // most of a test's time is Node reading the same sources in yet another process
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("./node_modules/.cache/node-compile", import.meta.url)) },
     testTimeout: 30_000,

@@ -132,13 +132,14 @@ describe("the state directory", () => {
   })
 
   it("the same key and surroundings give the same paths, and the process is not asked", () => {
-    const before = { ...process.env }
+    const before = process.env["CODESEARCH_STATE_DIR"]
     process.env["CODESEARCH_STATE_DIR"] = "/elsewhere"
     try {
       assert.deepStrictEqual(resolve({ app: "codesearch" }, around()), resolve({ app: "codesearch" }, around()))
       assert.strictEqual(resolve({ app: "codesearch" }, around()).directory, "/home/ada/.local/state/codesearch")
     } finally {
-      process.env = before
+      if (before === undefined) delete process.env["CODESEARCH_STATE_DIR"]
+      else process.env["CODESEARCH_STATE_DIR"] = before
     }
   })
 })
