@@ -61,6 +61,8 @@ export type ServicePaths = Readonly<
 /**
  * A key or an environment from which no paths can be made. `message` is one sentence for a person, `action` what to do.
  *
+ * **When to use** To end with `ExitCode.usage`: the key is the program's or its user's, and nothing was created.
+ *
  * @category errors
  * @since 0.1.0
  */
@@ -101,6 +103,14 @@ const checked = (what: string, value: string, pattern: RegExp, allowed: string):
  *
  * **Details** Throws `InvalidKey`; touches nothing.
  *
+ * **Example**
+ *
+ * ```ts
+ * import { validate } from "@holdfast/lock/ServicePaths"
+ *
+ * console.log(validate({ app: "hello" })) // => { app: "hello", channel: "stable", profile: "default" }
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -114,6 +124,14 @@ export const validate = (
 
 /**
  * The environment variable that names the state directory of `app`: `CODESEARCH_STATE_DIR` for `codesearch`.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { stateDirVariable } from "@holdfast/lock/ServicePaths"
+ *
+ * console.log(stateDirVariable("code-search")) // => "CODE_SEARCH_STATE_DIR"
+ * ```
  *
  * @category combinators
  * @since 0.1.0
@@ -165,6 +183,19 @@ const absolute = (around: Surroundings, named: string): string => {
  *
  * **Details** The directory is, in this order: the key's, `<APP>_STATE_DIR`, the platform's place in the home of the
  * password database, then in `HOME`. Throws `InvalidKey`.
+ *
+ * **When to use** In tests, and to say where another machine keeps its files. For this machine there is `paths`.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { resolve } from "@holdfast/lock/ServicePaths"
+ *
+ * const mac = { platform: "darwin", environment: {}, home: () => "/Users/ada", cwd: () => "/" } as const
+ * console.log(resolve({ app: "hello" }, mac).log) // => "/Users/ada/Library/Application Support/hello/service.log"
+ * ```
+ *
+ * Source: DESIGN §8.
  *
  * @category combinators
  * @since 0.1.0
@@ -221,6 +252,16 @@ export const paths = (key: ServiceKey): ServicePaths =>
 /**
  * The paths of the service whose lock this is: the lock names the directory and the base that all files share.
  *
+ * **When to use** Where only the lock is known, as in a layer over `ProcessLock`.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { besideLock } from "@holdfast/lock/ServicePaths"
+ *
+ * console.log(besideLock("/tmp/hello/service.lock").lease) // => "/tmp/hello/service.lease.db"
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -231,6 +272,17 @@ export const besideLock = (lock: string): ServicePaths =>
  * The Unix socket of one instance, in a directory of your choice. Its name carries the beginning of the `instanceID`, so
  * that no successor has to remove a predecessor's.
  *
+ * **Gotchas** A Unix socket's path may have 103 bytes on macOS and 107 on Linux. It is checked when it is bound, not here.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { paths, socketOf } from "@holdfast/lock/ServicePaths"
+ *
+ * const files = paths({ app: "hello", directory: "/tmp/hello" })
+ * console.log(socketOf(files, "4b1f9c2e-61d0-4c53")) // => "/tmp/hello/service.4b1f9c2e.sock"
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -239,6 +291,18 @@ export const socketOf = (paths: Pick<ServicePaths, "directory" | "lock">, instan
 
 /**
  * Whether a file's name is that of a socket of this service, of whichever instance.
+ *
+ * **When to use** To find sockets that owners left when they were killed.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { isSocketName, paths } from "@holdfast/lock/ServicePaths"
+ *
+ * const files = paths({ app: "hello", directory: "/tmp/hello" })
+ * console.log(isSocketName(files, "service.4b1f9c2e.sock")) // => true
+ * console.log(isSocketName(files, "mine.sock")) // => false
+ * ```
  *
  * @category guards
  * @since 0.1.0
@@ -250,6 +314,14 @@ export const isSocketName = (paths: Pick<ServicePaths, "lock">, name: string): b
 
 /**
  * The older part of a log, kept beside it once it grew beyond its bound.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { olderLogOf, paths } from "@holdfast/lock/ServicePaths"
+ *
+ * console.log(olderLogOf(paths({ app: "hello", directory: "/tmp/hello" }).log)) // => "/tmp/hello/service.log.1"
+ * ```
  *
  * @category combinators
  * @since 0.1.0
@@ -263,6 +335,18 @@ const temporary = /\.\d+\.[a-z0-9]+\.tmp$/
  * Whether a file's name is that of something this service keeps, whatever its state: its records, what SQLite and a
  * killed writer leave beside them, its sockets and its log. Never its lock, which outlives every owner, and never a file
  * of the application or of another service in the same directory.
+ *
+ * **When to use** To remove what a service keeps, as `service reset` does, and nothing else.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { isStateName, paths } from "@holdfast/lock/ServicePaths"
+ *
+ * const files = paths({ app: "hello", directory: "/tmp/hello" })
+ * console.log(["service.json", "service.lock", "index.db"].filter((name) => isStateName(files, name)))
+ * // => ["service.json"]
+ * ```
  *
  * @category guards
  * @since 0.1.0
@@ -284,6 +368,18 @@ export const isStateName = (paths: ServicePaths, name: string): boolean => {
  *
  * **Details** Two names of one directory (symbolic links, `..`, a trailing slash) give one profile. A directory that
  * does not exist is taken by its absolute path.
+ *
+ * **When to use** As the `profile` of a spec, where each workspace has a service of its own.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { paths, profileOf } from "@holdfast/lock/ServicePaths"
+ *
+ * export const here = () => paths({ app: "hello", profile: profileOf(process.cwd()) })
+ *
+ * console.log(profileOf("/usr/lib/..") === profileOf("/usr/")) // => true
+ * ```
  *
  * @category combinators
  * @since 0.1.0
