@@ -187,6 +187,25 @@ export const make = <A, R>(routes: Layer.Layer<A, BootFailed, R>): Application<N
  * **Gotchas** `Layer.provide` on the routes serves only their building; a service that a handler asks for must come
  * from here or from `HttpRouter.provideRequest`.
  *
+ * **When to use** For whatever the routes need: a database, a cache, the application's own services. `BootFailed` is how such
+ * a layer says that it cannot be had.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as Application from "@holdfast/lifecycle/Application"
+ * import * as Context from "effect/Context"
+ * import * as Effect from "effect/Effect"
+ * import { HttpRouter, HttpServerResponse } from "effect/http"
+ * import * as Layer from "effect/Layer"
+ *
+ * class Greeting extends Context.Service<Greeting, { readonly text: string }>()("hello/Greeting") {}
+ *
+ * export default Application.make(
+ *   HttpRouter.add("GET", "/hello", Effect.map(Greeting, ({ text }) => HttpServerResponse.text(text)))
+ * ).pipe(Application.provide(Layer.succeed(Greeting, { text: "hello" })))
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */

@@ -108,6 +108,15 @@ export const define = <const S extends ServiceSpec>(spec: S): S => {
 /**
  * The name people read.
  *
+ * **Example**
+ *
+ * ```ts
+ * import { titleOf } from "@holdfast/lifecycle/ServiceSpec"
+ *
+ * console.log(titleOf({ app: "hello" })) // => "hello"
+ * console.log(titleOf({ app: "hello", title: "Hello World" })) // => "Hello World"
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -125,6 +134,18 @@ export const titleOf = (spec: Pick<ServiceSpec, "app" | "title">): string => spe
  * in a compiled program, or outside of any repository the version stays as it is. Never throws.
  *
  * `isOutdated(spec)`: the package of its entry was edited since that version was computed.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { define, devVersion } from "@holdfast/lifecycle/ServiceSpec"
+ *
+ * export const hello = define({
+ *   app: "hello",
+ *   version: devVersion("1.0.0", import.meta.url),
+ *   entry: new URL("./daemon.ts", import.meta.url)
+ * })
+ * ```
  *
  * @category constructors
  * @since 0.1.0
