@@ -1,6 +1,24 @@
 /**
  * What can end a client: each a thing somebody can do something about. Transport loss is not among them.
  *
+ * **Example**
+ *
+ * ```ts
+ * import { ServiceClient } from "@holdfast/client/ServiceClient"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const started = Effect.gen(function*() {
+ *   const service = yield* ServiceClient
+ *   const { pid } = yield* service.launch()
+ *   return `PID ${pid}`
+ * }).pipe(
+ *   Effect.catchTags({
+ *     ServiceFailed: ({ action, message }) => Effect.succeed(`${message} ${action}`),
+ *     VersionMismatch: ({ found }) => Effect.succeed(`Version ${found} runs, and somebody keeps it so.`)
+ *   })
+ * )
+ * ```
+ *
  * @since 0.1.0
  */
 import * as ExitCode from "@holdfast/lock/ExitCode"
@@ -11,6 +29,8 @@ import * as Schema from "effect/Schema"
 /**
  * The service's secret cannot be used by this user: unreadable, another's, or open to others.
  *
+ * **When to use** To show `action`. Nobody is asked without a secret, and no new one is made while an owner may run.
+ *
  * @category errors
  * @since 0.1.0
  */
@@ -20,6 +40,9 @@ export class CredentialRejected extends ServiceError<CredentialRejected>()("Cred
 
 /**
  * The state directory cannot be used: no directory, not ours, not writable. Nothing was changed.
+ *
+ * **Details** `code` is the system's, or `EOWNER` and `EMODE` for a directory of another user and one that others may write
+ * to; absent where no directory could be told.
  *
  * @category errors
  * @since 0.1.0
@@ -41,6 +64,8 @@ export const passesByItself = (error: DirectoryUnusable): boolean =>
  * The service's process cannot be started or cannot own: no such program, no lock that holds, a port that is taken,
  * or it ended three times at once.
  *
+ * **Details** `command` is what was run.
+ *
  * @category errors
  * @since 0.1.0
  */
@@ -59,6 +84,9 @@ export type Diagnosed = CredentialRejected | DirectoryUnusable | ContenderUnusab
 /**
  * The service runs and its application could not start: its own message and action.
  *
+ * **When to use** To show what the application said. `restart` boots it again; a `launch` does so by itself once the failure is
+ * older than ten seconds.
+ *
  * @category errors
  * @since 0.1.0
  */
@@ -66,6 +94,8 @@ export class ServiceFailed extends ServiceError<ServiceFailed>()("ServiceFailed"
 
 /**
  * A launch replaced a service once, and found yet another version.
+ *
+ * **Details** `required` and `found` are versions. A launch replaces at most once, so that two installed versions do not fight.
  *
  * @category errors
  * @since 0.1.0

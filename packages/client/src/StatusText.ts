@@ -31,7 +31,7 @@ export interface StatusLine {
  * import * as StatusText from "@holdfast/client/StatusText"
  * import { missing } from "@holdfast/client/ServiceState"
  *
- * StatusText.line(missing, { app: "hello", version: "1.0.0", entry: new URL("file:///daemon.ts") }).text
+ * console.log(StatusText.line(missing, { app: "hello", version: "1.0.0", entry: new URL("file:///daemon.ts") }).text)
  * // => "Starting background service…"
  * ```
  *
