@@ -29,6 +29,18 @@ export interface ChaosOptions {
  *
  * **Details** A longer run with the same seed begins with the same moves.
  *
+ * **When to use** To see what a seed will do before it does, and to compare two seeds.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { plan } from "@holdfast/testkit/Chaos"
+ * import * as Effect from "effect/Effect"
+ *
+ * const [one, two] = await Effect.runPromise(Effect.all([plan({ seed: 1, minutes: 1 }), plan({ seed: 1, minutes: 2 })]))
+ * console.log(JSON.stringify(two).startsWith(JSON.stringify(one).slice(0, -1))) // => true
+ * ```
+ *
  * @category constructors
  * @since 0.1.0
  */
