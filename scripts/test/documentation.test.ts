@@ -14,6 +14,8 @@ const elsewhere: Readonly<Record<string, string>> = {
   "npm run format": "it changes files; .ci/run runs format:check",
   "npm run lint": ".ci/run",
   "npm run check": ".ci/run",
+  "npm run examples": "examples.test.ts",
+  "npm run api": ".ci/run",
   "npm run runtimes": ".ci/run"
 }
 
