@@ -64,5 +64,8 @@ if (process.argv[1] === import.meta.filename) {
   const root = path.join(import.meta.dirname, "..")
   const file = path.join(root, mapFile)
   const text = fs.readFileSync(file, "utf8")
-  fs.writeFileSync(file, text.replace(written(text), () => mapOf(sourcesOf(root))))
+  fs.writeFileSync(
+    file,
+    text.replace(written(text), () => mapOf(sourcesOf(root)))
+  )
 }

@@ -31,7 +31,7 @@ const photographs = Effect.gen(function* () {
     yield* Effect.promise(async () => {
       await page.emulateMedia({ colorScheme })
       await page.goto(pathToFileURL(html).href)
-      await page.locator("html").evaluate((page, zoom) => page.style.setProperty("zoom", zoom), String(zoom))
+      await page.addStyleTag({ content: `html { zoom: ${zoom} }` })
       await page.locator("figure").screenshot({ path: file })
     })
     const { size } = fs.statSync(file)

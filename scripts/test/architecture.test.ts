@@ -15,7 +15,10 @@ describe("the map of modules", () => {
   it("names a new module, and every arrow of a package", () => {
     const sources = new Map([
       ["packages/lock/src/gate.ts", "/** The gate. More. */\nexport {}"],
-      ["packages/client/src/Doctor.ts", '/**\n * Says what\n * it is.\n *\n * @since 0.1.0\n */\nimport "@holdfast/lock/gate"']
+      [
+        "packages/client/src/Doctor.ts",
+        '/**\n * Says what\n * it is.\n *\n * @since 0.1.0\n */\nimport "@holdfast/lock/gate"'
+      ]
     ])
     assert.include(mapOf(sources), "| [`gate`](../packages/lock/src/gate.ts) | The gate. |")
     assert.include(mapOf(sources), "| Says what it is. |")
@@ -25,7 +28,11 @@ describe("the map of modules", () => {
   it("has arrows that point one way", () => {
     const sources = sourcesOf(root)
     order.forEach((name, index) =>
-      assert.includeMembers(order.slice(0, index), [...importsOf(sources, name)], `${name} imports what stands above it`)
+      assert.includeMembers(
+        order.slice(0, index),
+        [...importsOf(sources, name)],
+        `${name} imports what stands above it`
+      )
     )
   })
 })

@@ -98,8 +98,8 @@ describe("the TypeScript in the documentation", () => {
       noUnusedLocals: false,
       paths: {
         ...Object.fromEntries(ours),
-        react: [`${up}/packages/client/node_modules/@types/react`],
-        "solid-js": [`${up}/packages/client/node_modules/solid-js/types`]
+        react: [`${up}/packages/client/node_modules/@types/react/index.d.ts`],
+        "solid-js": [`${up}/packages/client/node_modules/solid-js/types/index.d.ts`]
       }
     }
     const config = { extends: `${up}/tsconfig.base.json`, include: ["**/*.ts"], compilerOptions }
