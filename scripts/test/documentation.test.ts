@@ -127,6 +127,36 @@ describe("the TypeScript in the documentation", () => {
   })
 })
 
+describe("what is read of a document", () => {
+  const text = [
+    "# One `thing`, two",
+    "```sh",
+    "npm test   # all of it",
+    "",
+    "```",
+    "```ts",
+    "// a.ts",
+    "export const a = 1",
+    "// b.ts",
+    'import { a } from "./a.ts"',
+    "```",
+    "[there](docs/x.md#y) and [away](https://example.com)",
+    "```text",
+    "# no heading",
+    "```"
+  ].join("\n")
+
+  it("are its commands, its TypeScript with the lines it has, its headings, and its links into the repository", () => {
+    assert.deepStrictEqual(commandsOf(text), ["npm test"])
+    const [a, b] = [...typescriptOf(text)]
+    assert.deepStrictEqual(a, ["a.ts", `${"\n".repeat(6)}// a.ts\nexport const a = 1\n`])
+    assert.strictEqual(b?.[0], "b.ts")
+    assert.strictEqual(b[1].split("\n").indexOf('import { a } from "./a.ts"'), 9)
+    assert.deepStrictEqual(headingsOf(text), ["one-thing-two"])
+    assert.deepStrictEqual(linksOf(text), [{ file: "docs/x.md", heading: "y" }])
+  })
+})
+
 /** Pages that are linked before they are there. */
 const coming = new Set(["docs/bundling.md"])
 
