@@ -23,6 +23,9 @@ const stop = (code: number, sentence: string): never => {
 /** Larger than on the page, so that it stays sharp where a screen has more pixels. */
 const zoom = 1.5
 
+/** The test's own client looks once, so that its lane says nothing of what came later. */
+const without = '.lane[aria-label="test client"] { display: none }'
+
 const photographs = Effect.gen(function* () {
   const { page } = yield* open
   yield* Effect.promise(() => page.setViewportSize({ width: 1000 * zoom, height: 600 * zoom }))
@@ -31,7 +34,7 @@ const photographs = Effect.gen(function* () {
     yield* Effect.promise(async () => {
       await page.emulateMedia({ colorScheme })
       await page.goto(pathToFileURL(html).href)
-      await page.addStyleTag({ content: `html { zoom: ${zoom} }` })
+      await page.addStyleTag({ content: `html { zoom: ${zoom} } ${without}` })
       await page.locator("figure").screenshot({ path: file })
     })
     const { size } = fs.statSync(file)

@@ -151,7 +151,7 @@ describe("what is read of a document", () => {
     const [a, b] = [...typescriptOf(text)]
     assert.deepStrictEqual(a, ["a.ts", `${"\n".repeat(6)}// a.ts\nexport const a = 1\n`])
     assert.strictEqual(b?.[0], "b.ts")
-    assert.strictEqual(b[1].split("\n").indexOf('import { a } from "./a.ts"'), 9)
+    assert.strictEqual(b?.[1].split("\n").indexOf('import { a } from "./a.ts"'), 9)
     assert.deepStrictEqual(headingsOf(text), ["one-thing-two"])
     assert.deepStrictEqual(linksOf(text), [{ file: "docs/x.md", heading: "y" }])
   })
