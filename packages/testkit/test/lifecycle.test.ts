@@ -7,7 +7,7 @@ import { boots, isReady, withKit } from "./withKit.ts"
 
 const get = (url: string) => Effect.promise(() => fetch(url))
 
-describe.concurrent("lifecycle", () => {
+describe("lifecycle", () => {
   it.live(
     "a boot of 10 s is starting from the first second, application requests get 503 at once, then it turns ready once",
     () =>
@@ -68,7 +68,9 @@ describe.concurrent("lifecycle", () => {
         })
       )
   )
+})
 
+describe.concurrent("lifecycle", () => {
   it.live("while it starts, requests are refused with service_starting and Retry-After, at once", () =>
     withKit({ bootMs: 5000 }, (kit) =>
       Effect.gen(function* () {
