@@ -1,4 +1,4 @@
-import { assert, describe, it } from "vitest"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -32,18 +32,15 @@ const ofThisTree = (file: string): string =>
   file === "docs/bundling.md" ? "" : textOf(file).replace(/^## Install\n[^]*?(?=^## )/m, "")
 
 describe("every command in the documentation runs", () => {
-  const state = fs.mkdtempSync(path.join(os.tmpdir(), "documentation-"))
-  const directories = {
-    CODESEARCH_STATE_DIR: path.join(state, "codesearch"),
-    HELLO_STATE_DIR: path.join(state, "hello")
+  let state = ""
+  beforeAll(() => void (state = fs.mkdtempSync(path.join(os.tmpdir(), "documentation-"))))
+  afterAll(() => fs.rmSync(state, { recursive: true, force: true }))
+
+  const run = (command: string) => {
+    const directories = { CODESEARCH_STATE_DIR: `${state}/codesearch`, HELLO_STATE_DIR: `${state}/hello` }
+    const env = { ...process.env, CI: "true", ...directories }
+    return spawnSync("sh", ["-c", command], { cwd: root, env, stdio: ["ignore", "pipe", "pipe"], encoding: "utf8" })
   }
-  const run = (command: string) =>
-    spawnSync("sh", ["-c", command], {
-      cwd: root,
-      env: { ...process.env, CI: "true", ...directories },
-      stdio: ["ignore", "pipe", "pipe"],
-      encoding: "utf8"
-    })
   const commands = new Set(documents.flatMap((file) => commandsOf(ofThisTree(file))))
 
   it("or is listed with where it runs instead, as long as a document has it", () => {
@@ -67,9 +64,10 @@ describe("every command in the documentation runs", () => {
   }
 
   it("and what they started is stopped", () => {
-    const ran = run("npm start --silent -- service stop")
-    assert.match(ran.stdout, /CodeSearch (stopped|is not running)\./)
-    fs.rmSync(state, { recursive: true, force: true })
+    const codesearch = run("npm start --silent -- service stop")
+    assert.match(codesearch.stdout, /CodeSearch (stopped|is not running)\./)
+    const hello = run("node examples/minimal/src/cli.ts service stop")
+    assert.match(hello.stdout, /hello (stopped|is not running)\./)
   })
 })
 
