@@ -75,4 +75,6 @@ describe("the README", () => {
   })
 })
 
-laws.suite({ ...hello, environment: ["NODE_COMPILE_CACHE"], entry: pathToFileURL(programOf("minimal-daemon")) })
+describe.concurrent("side by side", () => {
+  laws.suite({ ...hello, environment: ["NODE_COMPILE_CACHE"], entry: pathToFileURL(programOf("minimal-daemon")) })
+})
