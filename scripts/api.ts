@@ -1,33 +1,44 @@
-/** The list of all modules in docs/api.md, from their docstrings. `npm run api` writes it, and draws the pages. */
+/** The index of all exports in docs/api.md, from their docstrings. `npm run api` writes it, and draws the pages. */
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { type Docstring, type Module, modulesOf, packages, sourcesIn } from "./docstrings.ts"
 
-const head = `# The API, by module
+const head = `# The API
 
-What each export promises, its errors, units and an example stand in its docstring. \`npm run api\` draws pages of them all,
-with their types, links and a search, at \`docs/api/index.html\` (with [TypeDoc](https://typedoc.org)); it also writes this
-list. A module is imported by its name: \`import { Fence } from "@holdfast/lock/Fence"\`. The examples are compiled and run
-by the tests.
+Every export by its first sentence; the sources are behind the modules' names, and in the docstring there stands the rest:
+when to use it, details, units, errors, and an example, which the tests compile and run. \`npm run api\` draws pages of all
+that, with the types and a search, at \`docs/api/index.html\` (with [TypeDoc](https://typedoc.org)). A module is imported by its
+name: \`import { Fence } from "@holdfast/lock/Fence"\`. This page is written by \`node scripts/api.ts\`.
 `
 
-const summaryOf = (docstring: Docstring | undefined): string =>
-  (docstring?.text ?? "").split("\n\n")[0]!.replaceAll("\n", " ").replaceAll("|", "\\|")
-
-const rowOf = ({ docstring, exports, file, name }: Module): string => {
-  const names = exports.filter((one) => !/^@internal$/m.test(one.docstring?.text ?? "")).map((one) => `\`${one.name}\``)
-  return `| [\`${name}\`](../${file}) | ${summaryOf(docstring)} | ${[...new Set(names)].join(", ")} |`
+/** The first paragraph on one line, up to the end of its first sentence. */
+const sentenceOf = (docstring: Docstring | undefined): string => {
+  const line = (docstring?.text ?? "").split("\n\n")[0]!.replaceAll("\n", " ").replaceAll("|", "\\|")
+  return /^.*?\.(?= [A-Z`]|$)/.exec(line)?.[0] ?? line
 }
 
-export const overview = (modules: ReadonlyArray<Module>): string => {
-  const tables = packages.map((name) => {
-    const rows = modules.filter((module) => module.name.startsWith(`@holdfast/${name}/`)).map(rowOf)
-    return [`## ${name}`, "", "| module | what it is | exports |", "| --- | --- | --- |", ...rows].join("\n")
-  })
-  return `${[head.trim(), ...tables].join("\n\n")}\n`
+const sectionOf = ({ docstring, exports, file, name }: Module): string => {
+  const rows = exports
+    .filter((one) => !/^@internal$/m.test(one.docstring?.text ?? ""))
+    // a schema and its type are one thing
+    .filter((one, index, all) => all.findIndex((other) => other.name === one.name) === index)
+    .map((one) => `| \`${one.name}\` | ${sentenceOf(one.docstring)} |`)
+  return [
+    `### [${name}](../${file})`,
+    sentenceOf(docstring),
+    ["| export | what it is |", "| --- | --- |", ...rows].join("\n")
+  ].join("\n\n")
+}
+
+export const indexOf = (modules: ReadonlyArray<Module>): string => {
+  const sections = packages.flatMap((name) => [
+    `## ${name}`,
+    ...modules.filter((module) => module.name.startsWith(`@holdfast/${name}/`)).map(sectionOf)
+  ])
+  return `${[head.trim(), ...sections].join("\n\n")}\n`
 }
 
 if (process.argv[1] === import.meta.filename) {
   const root = path.join(import.meta.dirname, "..")
-  fs.writeFileSync(path.join(root, "docs/api.md"), overview(modulesOf(sourcesIn(root))))
+  fs.writeFileSync(path.join(root, "docs/api.md"), indexOf(modulesOf(sourcesIn(root))))
 }

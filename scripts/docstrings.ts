@@ -30,7 +30,6 @@ export interface Source {
   readonly passedOn: ReadonlyArray<{
     readonly from: string
     readonly names: ReadonlyMap<string, string> | "all"
-    readonly docstring: Docstring | undefined
   }>
 }
 
@@ -96,16 +95,15 @@ export const readDocstrings = (file: string, text: string): Source => {
   for (const statement of program.body as unknown as ReadonlyArray<Node>) {
     const from = nodeOf(statement["source"])?.["value"]
     if (statement.type === "ExportAllDeclaration") {
-      passedOn.push({ from: String(from), names: "all", docstring: undefined })
+      passedOn.push({ from: String(from), names: "all" })
     } else if (statement.type === "ExportNamedDeclaration") {
       const declaration = nodeOf(statement["declaration"])
       if (declaration === undefined) {
         const names = listOf(statement["specifiers"]).map(
           (one) => [nameOf(one["exported"]), nameOf(one["local"])] as const
         )
-        const docstring = found(before(statement.start), names.map(([name]) => name).join(", "))
         if (from === undefined) throw new Error(`${file}:${lineAt(statement.start)} is exported apart from where it is`)
-        passedOn.push({ from: String(from), names: new Map(names), docstring })
+        passedOn.push({ from: String(from), names: new Map(names) })
         continue
       }
       const variable = listOf(declaration["declarations"])[0]
@@ -144,14 +142,14 @@ export const modulesOf = (sources: ReadonlyMap<string, string>): ReadonlyArray<M
   const exportsOf = (file: string): Module["exports"] => {
     const source = read.get(file)
     if (source === undefined) throw new Error(`${file} is not there`)
-    const others = source.passedOn.flatMap(({ docstring, from, names }) => {
+    // what stands at `export … from` is seen neither by an editor nor by TypeDoc
+    const others = source.passedOn.flatMap(({ from, names }) => {
       const passed = exportsOf(path.posix.join(path.posix.dirname(file), from))
-      if (names === "all") return passed
-      return [...names].flatMap(([name, local]) =>
-        passed
-          .filter((one) => one.name === local)
-          .map((one) => ({ ...one, name, docstring: docstring ?? one.docstring, file: docstring ? file : one.file }))
-      )
+      return names === "all"
+        ? passed
+        : [...names].flatMap(([name, local]) =>
+            passed.filter((one) => one.name === local).map((one) => ({ ...one, name }))
+          )
     })
     return [...source.exports.map((one) => ({ ...one, file })), ...others]
   }

@@ -6,9 +6,10 @@
  * something is written so that it only exports. Those that define tests of vitest are compiled and not imported: a test
  * runner can only be imported by itself, and the laws take minutes.
  */
-import { execFileSync, spawnSync } from "node:child_process"
+import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { compiler } from "./compiler.ts"
 import { packages, readDocstrings, sourcesIn } from "./docstrings.ts"
 import type { Outcome } from "./run-examples.ts"
 
@@ -78,10 +79,8 @@ const write = (project: string, root: string, examples: ReadonlyArray<Example>):
   )
 }
 
-const compile = (project: string, root: string): ReadonlyArray<Outcome> => {
-  const tsgo = path.join(root, "node_modules/@effect/tsgo/dist/effect-tsgo.cjs")
-  const compiler = execFileSync(process.execPath, [tsgo, "get-exe-path"], { encoding: "utf8" }).trim()
-  const ran = spawnSync(compiler, ["-p", project, "--pretty", "false"], { cwd: project, encoding: "utf8" })
+const compile = (project: string): ReadonlyArray<Outcome> => {
+  const ran = spawnSync(compiler(), ["-p", project, "--pretty", "false"], { cwd: project, encoding: "utf8" })
   const found = [...ran.stdout.matchAll(/^(\S+?)\((\d+),\d+\): error (.*(?:\n .*)*)/gm)].map(
     ([, module, line, message]) => ({
       module: module!,
@@ -123,7 +122,7 @@ export const failuresOf = (
 ): ReadonlyArray<string> => {
   const project = path.join(root, place)
   const modules = write(project, root, examples)
-  const compiled = compile(project, root)
+  const compiled = compile(project)
   const wrong = new Set(compiled.map(({ module }) => module))
   const imported = [...modules].filter(([name, example]) => !wrong.has(name) && !definesTests(example))
   const ran = run(

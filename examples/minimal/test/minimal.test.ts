@@ -55,7 +55,11 @@ describe("the README", () => {
     const directory = fs.mkdtempSync(path.join(os.tmpdir(), "hello-"))
     const run = (file: string, ...args: ReadonlyArray<string>) =>
       spawnSync(process.execPath, [here(`../src/${file}`), ...args], {
-        env: { PATH: process.env["PATH"], HELLO_STATE_DIR: directory },
+        env: {
+          PATH: process.env["PATH"],
+          NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+          HELLO_STATE_DIR: directory
+        },
         encoding: "utf8"
       })
     try {
@@ -71,4 +75,6 @@ describe("the README", () => {
   })
 })
 
-laws.suite({ ...hello, entry: pathToFileURL(programOf("minimal-daemon")) })
+describe.concurrent("side by side", () => {
+  laws.suite({ ...hello, environment: ["NODE_COMPILE_CACHE"], entry: pathToFileURL(programOf("minimal-daemon")) })
+})

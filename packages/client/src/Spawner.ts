@@ -27,28 +27,6 @@ import * as core from "./internal/spawning.ts"
  */
 export type ContenderEvent = Heard
 
-/**
- * Command, arguments and environment that make a process a contender, for a test harness that starts it itself.
- *
- * **Gotchas** `how` names descriptors of the process that is started: it must inherit them under these numbers.
- *
- * **Example**
- *
- * ```ts
- * import { launchOf } from "@holdfast/client/Spawner"
- * import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
- * import { paths } from "@holdfast/lock/ServicePaths"
- * import { spawn } from "node:child_process"
- *
- * export const contend = (spec: ServiceSpec) => {
- *   const { args, command, env } = launchOf(spec, paths(spec), { foreground: true })
- *   return spawn(command, args, { env, stdio: "inherit" })
- * }
- * ```
- *
- * @category constructors
- * @since 0.1.0
- */
 export { type Launch, launchOf } from "./internal/contender.ts"
 
 /**

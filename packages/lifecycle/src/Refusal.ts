@@ -62,19 +62,4 @@ export const Refusal = Schema.Struct({
  */
 export type Refusal = typeof Refusal.Type
 
-/**
- * `statusOf`: the HTTP status each code is sent with. `refusalHeader`: the header that carries the code, by which a
- * client tells the shell's refusals from the application's own answers.
- *
- * **Example**
- *
- * ```ts
- * import { refusalHeader } from "@holdfast/lifecycle/Refusal"
- *
- * export const isTheApplications = (response: Response): boolean => !response.headers.has(refusalHeader)
- * ```
- *
- * @category models
- * @since 0.1.0
- */
 export { refusalHeader, statuses as statusOf } from "./internal/reply.ts"
