@@ -37,6 +37,8 @@ export interface LeaseTimes {
  * **Details** Without options 30 s and 10 s (DESIGN §7); answers milliseconds. Throws a `RangeError` where `renew` is not
  * above zero, or more than a third of `lease`.
  *
+ * **When to use** Where times come from a setting, before anything is claimed with them.
+ *
  * **Example**
  *
  * ```ts

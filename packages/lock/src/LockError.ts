@@ -42,6 +42,8 @@ export class LockHeld extends ServiceError<LockHeld>()("LockHeld", ExitCode.unav
  *
  * **Details** `filesystem` is its name in `statfs(2)`, or `unknown`. It is never treated as "nobody else is there".
  *
+ * **When to use** To show `action`. Where there is no better place, the policy `fenced` goes on without the lock.
+ *
  * @category errors
  * @since 0.1.0
  */

@@ -118,6 +118,8 @@ export interface NoteOptions {
  *
  * **Details** Whole or not at all, mode 0600. `startedAt` is now where it is not given.
  *
+ * **When to use** As soon as the lock is held, so that contenders that come can leave without touching it.
+ *
  * **Example**
  *
  * ```ts

@@ -103,6 +103,8 @@ const checked = (what: string, value: string, pattern: RegExp, allowed: string):
  *
  * **Details** Throws `InvalidKey`; touches nothing.
  *
+ * **When to use** Where a name comes from a person, to say so before anything is looked for.
+ *
  * **Example**
  *
  * ```ts
@@ -124,6 +126,8 @@ export const validate = (
 
 /**
  * The environment variable that names the state directory of `app`: `CODESEARCH_STATE_DIR` for `codesearch`.
+ *
+ * **When to use** In help texts and tests.
  *
  * **Example**
  *

@@ -49,6 +49,8 @@ const noticeable = 2000
  * **Details** A wall clock that was set back is no gap; one that was set forward looks like sleep, which costs a renewal
  * and nothing else.
  *
+ * **When to use** With readings of your own; `gaps` reads once a second.
+ *
  * **Example**
  *
  * ```ts

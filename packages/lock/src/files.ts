@@ -30,6 +30,8 @@ const largest = 64 * 1024
  *
  * **Details** A directory, a device or a file above `limit` (64 KiB) at that path is `Unreadable`.
  *
+ * **When to use** For every record of a service: it does not wait for a FIFO, and reads no large file.
+ *
  * **Example**
  *
  * ```ts
@@ -235,6 +237,8 @@ export const remove = (path: string): void => fs.rmSync(path, { force: true })
 /**
  * Removes temporary files that writers of `path` left when they were killed. Only the owner of the record may: nobody
  * else writes it then.
+ *
+ * **When to use** As the owner, at the start.
  *
  * **Example**
  *

@@ -144,6 +144,8 @@ export const inheritable = (lock: HeldLock): number | undefined => descriptorOf(
  *
  * **Details** A lock that was adopted is left alone: whoever adopted it lets go of it.
  *
+ * **When to use** For a lock that was taken for a moment, or for a child.
+ *
  * **Example**
  *
  * ```ts

@@ -85,6 +85,8 @@ export const ofPid = (pid: number): ProcessIdentity | undefined => {
 /**
  * The identity of this process.
  *
+ * **When to use** To record who claimed or wrote something.
+ *
  * **Example**
  *
  * ```ts
@@ -157,6 +159,8 @@ const whereWeAre = (): Here => ({
 /**
  * Whether the process was recorded on another machine, as on a home directory that several share.
  *
+ * **When to use** Before a person is told that a service "is not running" on a home directory that several machines share.
+ *
  * **Example**
  *
  * ```ts
@@ -202,6 +206,8 @@ export const state = (identity: ProcessIdentity): IdentityState =>
  * Whether the process that was recorded is there and stands still, by SIGSTOP or in a debugger.
  *
  * **Gotchas** `false` also where that cannot be told; a container or a machine that sleeps as a whole is not seen.
+ *
+ * **When to use** To say why an owner does not answer. A stopped owner still owns.
  *
  * **Example**
  *

@@ -38,6 +38,8 @@ export type LeaseOutcome =
  *
  * **Details** `null` there, as for no lock at all; then a claim follows the recorded holder (DESIGN §3).
  *
+ * **When to use** As `lockInode` of a claim.
+ *
  * **Example**
  *
  * ```ts

@@ -42,6 +42,8 @@ const listener = Symbol.for("@holdfast/step")
  *
  * **Details** It does nothing else and throws nothing of its own; a listener runs before it returns.
  *
+ * **When to use** In an owner of your own, to have it tested at exactly that moment. It costs one look at a symbol.
+ *
  * **Example**
  *
  * ```ts
