@@ -163,6 +163,8 @@ const reserve = (router: HttpRouter.HttpRouter, prefix: string): HttpRouter.Http
  * **Details** `BootFailed` is the only error a boot may end with. `/service/*` is the lifecycle shell's; a route there
  * fails the boot.
  *
+ * **When to use** As the default export of the application's module, which only the owner imports.
+ *
  * **Example**
  *
  * ```ts
@@ -224,6 +226,8 @@ export const provide =
  * `layerInProcess` neither is run.
  *
  * **Gotchas** One for each application: a second one fails the boot.
+ *
+ * **When to use** For work under way that a person would miss after an update: open sessions, a queue, a cursor.
  *
  * **Example**
  *

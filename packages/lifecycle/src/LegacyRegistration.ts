@@ -23,6 +23,8 @@ const textOr = (value: unknown, otherwise: string): string | undefined =>
  *
  * Source: service-lifecycle.md "Registration Contract".
  *
+ * **When to use** On a record of unknown age. `StartupOutcome.parseRegistration` does it by itself.
+ *
  * **Example**
  *
  * ```ts

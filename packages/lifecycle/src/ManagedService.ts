@@ -45,6 +45,8 @@ export class PortTaken extends ServiceError<PortTaken>()("PortTaken", ExitCode.u
 /**
  * The secret cannot be used: unreadable, another user's, or open to others.
  *
+ * **When to use** To show `action`. Such a secret is never replaced by itself.
+ *
  * @category errors
  * @since 0.1.0
  */
@@ -54,6 +56,8 @@ export class CredentialUnusable extends ServiceError<CredentialUnusable>()("Cred
 
 /**
  * The registration or another record cannot be written.
+ *
+ * **When to use** To show `action`. A service that nobody could find is not started.
  *
  * @category errors
  * @since 0.1.0

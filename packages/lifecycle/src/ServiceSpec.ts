@@ -62,6 +62,8 @@ const isLine = (text: string): boolean => text.trim() !== "" && !/[\r\n]/.test(t
 /**
  * Checks a spec and answers it as it is. Throws `InvalidKey` with one clear sentence; touches nothing.
  *
+ * **When to use** Once for each service, in a module that its daemon and its clients import.
+ *
  * **Example**
  *
  * ```ts
@@ -107,6 +109,8 @@ export const define = <const S extends ServiceSpec>(spec: S): S => {
 
 /**
  * The name people read.
+ *
+ * **When to use** In sentences for people; commands and files are named by `app`.
  *
  * **Example**
  *

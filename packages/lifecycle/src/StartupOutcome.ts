@@ -76,6 +76,8 @@ const text = (value: unknown): value is string => typeof value === "string" && v
 /**
  * The plain guard for the `Registration` schema, for before Effect is loaded; a contract test holds the two together.
  *
+ * **When to use** On a value that was parsed already; `parseRegistration` takes the text, and older and later shapes.
+ *
  * **Example**
  *
  * ```ts
@@ -105,6 +107,8 @@ const later = (value: Record<string, unknown> | undefined): Registration | undef
 /**
  * Decodes a registration file's text; a legacy one is adapted (`LegacyRegistration`), one of a later schema read as far
  * as it goes; `undefined` for garbage and for other shapes.
+ *
+ * **When to use** On the text of a registration file, whoever wrote it.
  *
  * **Example**
  *
@@ -179,6 +183,8 @@ const kinds = ["directory", "credential", "lock", "lease", "port"] as const
 
 /**
  * Decodes one line of the pipe; `undefined` for anything else that a program may print there.
+ *
+ * **When to use** On each line that a contender writes to its startup pipe.
  *
  * **Example**
  *

@@ -25,6 +25,8 @@ export type Address =
  * `localhost` and not `[::1]`: another program may have that same port there. Nor a socket elsewhere, which is somebody
  * else's.
  *
+ * **When to use** Before anything is dialled that a file names.
+ *
  * **Example**
  *
  * ```ts

@@ -209,6 +209,8 @@ export const ask = (
  * Health through a session we have. `Expired`: the service knows the token no more, so a new proof is worth a try;
  * anything else would meet the same silence again.
  *
+ * **When to use** As long as there is a session: it costs one round instead of two, and a proof only once it `Expired`.
+ *
  * **Example**
  *
  * ```ts

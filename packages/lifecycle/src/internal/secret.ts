@@ -85,6 +85,8 @@ export const load = (path: string): SecretReading => {
 /**
  * The secret, created where it is missing or malformed. Only the lock holder may call this.
  *
+ * **When to use** As the owner, after the lock is held and before anybody is told where it listens.
+ *
  * **Example**
  *
  * ```ts
@@ -164,6 +166,8 @@ export interface Challenge {
 
 /**
  * `HMAC-SHA256(secret, role | instanceID | endpoint | Nc | Ns)`. The role keeps a proof from being sent back.
+ *
+ * **When to use** On both sides of the handshake; `attach` does the client's half.
  *
  * **Example**
  *
