@@ -44,6 +44,8 @@ export class CredentialRejected extends ServiceError<CredentialRejected>()("Cred
  * **Details** `code` is the system's, or `EOWNER` and `EMODE` for a directory of another user and one that others may write
  * to; absent where no directory could be told.
  *
+ * **When to use** To show `action`. No client ends for a shortage that passes by itself, such as too many open files.
+ *
  * @category errors
  * @since 0.1.0
  */
@@ -65,6 +67,8 @@ export const passesByItself = (error: DirectoryUnusable): boolean =>
  * or it ended three times at once.
  *
  * **Details** `command` is what was run.
+ *
+ * **When to use** To show `action`: trying again at once would meet the same.
  *
  * @category errors
  * @since 0.1.0
@@ -97,6 +101,8 @@ export class ServiceFailed extends ServiceError<ServiceFailed>()("ServiceFailed"
  *
  * **Details** `required` and `found` are versions. A launch replaces at most once, so that two installed versions do not fight.
  *
+ * **When to use** To say which version runs, or to go on with it by `reconnect`.
+ *
  * @category errors
  * @since 0.1.0
  */
@@ -108,6 +114,8 @@ export class VersionMismatch extends ServiceError<VersionMismatch>()("VersionMis
 /**
  * The service was not ready before the deadline of `ensure`; `diagnostic` is the last thing that went wrong.
  *
+ * **When to use** To try again later, or to show `diagnostic`: the service may still become ready.
+ *
  * @category errors
  * @since 0.1.0
  */
@@ -117,6 +125,8 @@ export class ServiceNotReady extends ServiceError<ServiceNotReady>()("ServiceNot
 
 /**
  * A path of the application answered something else than what was asked for.
+ *
+ * **Details** `status` is the HTTP status.
  *
  * @category errors
  * @since 0.1.0

@@ -44,6 +44,8 @@ const checks: ReadonlyArray<readonly [Check, (facts: Facts) => Omit<Finding, "ch
  * One finding for each check, in the order in which one depends on another: the first that is wrong is the one to mend
  * first. Pure.
  *
+ * **When to use** On what `gather` read, or on facts that a test makes up.
+ *
  * **Example**
  *
  * ```ts
@@ -84,6 +86,8 @@ export const isFine = (findings: ReadonlyArray<Finding>): boolean =>
 /**
  * Reads what `diagnose` judges. No file is created or touched, no lock taken, nobody started or signalled; the owner is
  * asked as any client asks it. Takes less than five seconds.
+ *
+ * **When to use** For a check of the application's own beside `service doctor`.
  *
  * **Example**
  *

@@ -25,6 +25,8 @@ export interface StatusLine {
  *
  * **Details** While the application reports what it does, `starting` shows that behind the words of DESIGN §9.
  *
+ * **When to use** For every place where a person reads how the service is, so that all say it in the same words.
+ *
  * **Example**
  *
  * ```ts
