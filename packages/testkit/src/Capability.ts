@@ -120,6 +120,8 @@ const known = new Map<FaultName, string | undefined>()
 /**
  * The reason why this machine cannot do this, `undefined` where it can. Looked at once for each fault.
  *
+ * **When to use** Where `unless` does not fit: to choose another test instead of skipping one.
+ *
  * **Example**
  *
  * ```ts
@@ -142,6 +144,8 @@ export const against = (fault: FaultName): string | undefined => {
  * For a test that needs these faults: whether to skip it, and what to add to its name.
  *
  * **Details** `suffix` is `" (needs root)"` or the like where the test is skipped, and empty where it runs.
+ *
+ * **When to use** Around every test that does something to the machine.
  *
  * **Example**
  *

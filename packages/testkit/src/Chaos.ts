@@ -59,6 +59,8 @@ export const plan = (options: Pick<ChaosOptions, "minutes" | "seed">): Effect.Ef
  * **Gotchas** The seed fixes the plan, not what the system makes of it: the same plan may break a law in one run of ten. The
  * lock and the lease are never both deleted within ten seconds, since law 1 allows two owners then.
  *
+ * **When to use** To look for what no written test brings together: minutes in a test, hours on a machine of its own.
+ *
  * **Example**
  *
  * ```ts

@@ -24,6 +24,8 @@ const below = (message: string): string => message.slice(message.indexOf("\n") +
 /**
  * A condition did not come true in time. `timeline` is what happened until then: statuses, processes, the log's end.
  *
+ * **When to use** It fails the test by itself. Give `waitFor` more time only where the machine is slow.
+ *
  * @category errors
  * @since 0.1.0
  */
