@@ -8,6 +8,7 @@
 import { homeOfUser } from "./internal/passwd.ts"
 
 export { homeOfUser } from "./internal/passwd.ts"
+export { isSocketName, isStateName, olderLogOf, socketOf } from "./internal/stateNames.ts"
 
 const os = process.getBuiltinModule("node:os")
 const path = process.getBuiltinModule("node:path")
@@ -142,7 +143,6 @@ export const validate = (
  */
 export const stateDirVariable = (app: string): string => `${app.toUpperCase().replaceAll("-", "_")}_STATE_DIR`
 
-/** Paths as that platform writes them, whatever machine computes them. */
 const pathOn = (platform: NodeJS.Platform) => (platform === "win32" ? path.win32 : path.posix)
 
 const homeRelative = (around: Surroundings, app: string): string => {
@@ -199,8 +199,6 @@ const absolute = (around: Surroundings, named: string): string => {
  * console.log(resolve({ app: "hello" }, mac).log) // => "/Users/ada/Library/Application Support/hello/service.log"
  * ```
  *
- * Source: DESIGN §8.
- *
  * @category combinators
  * @since 0.1.0
  */
@@ -230,7 +228,7 @@ const filesOf = ({ join }: Pick<typeof path, "join">, directory: string, base: s
 }
 
 /**
- * Every path of a service, for this user on this machine. Creates nothing.
+ * Every path of a service, for this user on this machine. Creates nothing. Throws `InvalidKey`. Source: DESIGN §8.
  *
  * **When to use** Wherever a file of the service is meant; never join a path by hand.
  *
@@ -244,8 +242,6 @@ const filesOf = ({ join }: Pick<typeof path, "join">, directory: string, base: s
  *
  * console.log(paths({ app: "hello", directory: "/tmp/hello" }).lock) // => "/tmp/hello/service.lock"
  * ```
- *
- * Throws `InvalidKey` with one sentence. Source: DESIGN §8.
  *
  * @category constructors
  * @since 0.1.0
@@ -271,101 +267,6 @@ export const paths = (key: ServiceKey): ServicePaths =>
  */
 export const besideLock = (lock: string): ServicePaths =>
   filesOf(path, path.dirname(lock), path.basename(lock).replace(/\.lock$/, ""))
-
-/**
- * The Unix socket of one instance, in a directory of your choice. Its name carries the beginning of the `instanceID`, so
- * that no successor has to remove a predecessor's.
- *
- * **Gotchas** A Unix socket's path may have 103 bytes on macOS and 107 on Linux. It is checked when it is bound, not here.
- *
- * **Example**
- *
- * ```ts
- * import { paths, socketOf } from "@holdfast/lock/ServicePaths"
- *
- * const files = paths({ app: "hello", directory: "/tmp/hello" })
- * console.log(socketOf(files, "4b1f9c2e-61d0-4c53")) // => "/tmp/hello/service.4b1f9c2e.sock"
- * ```
- *
- * @category combinators
- * @since 0.1.0
- */
-export const socketOf = (paths: Pick<ServicePaths, "directory" | "lock">, instanceID: string): string =>
-  path.join(paths.directory, `${path.basename(paths.lock, ".lock")}.${instanceID.slice(0, 8)}.sock`)
-
-/**
- * Whether a file's name is that of a socket of this service, of whichever instance.
- *
- * **When to use** To find sockets that owners left when they were killed.
- *
- * **Example**
- *
- * ```ts
- * import { isSocketName, paths } from "@holdfast/lock/ServicePaths"
- *
- * const files = paths({ app: "hello", directory: "/tmp/hello" })
- * console.log(isSocketName(files, "service.4b1f9c2e.sock")) // => true
- * console.log(isSocketName(files, "mine.sock")) // => false
- * ```
- *
- * @category guards
- * @since 0.1.0
- */
-export const isSocketName = (paths: Pick<ServicePaths, "lock">, name: string): boolean => {
-  const base = `${path.basename(paths.lock, ".lock")}.`
-  return name.startsWith(base) && /^[0-9a-f]{8}\.sock$/.test(name.slice(base.length))
-}
-
-/**
- * The older part of a log, kept beside it once it grew beyond its bound.
- *
- * **Example**
- *
- * ```ts
- * import { olderLogOf, paths } from "@holdfast/lock/ServicePaths"
- *
- * console.log(olderLogOf(paths({ app: "hello", directory: "/tmp/hello" }).log)) // => "/tmp/hello/service.log.1"
- * ```
- *
- * @category combinators
- * @since 0.1.0
- */
-export const olderLogOf = (log: string): string => `${log}.1`
-
-/** `files.replace` and `files.create` write here first; a writer that was killed leaves it. */
-const temporary = /\.\d+\.[a-z0-9]+\.tmp$/
-
-/**
- * Whether a file's name is that of something this service keeps, whatever its state: its records, what SQLite and a
- * killed writer leave beside them, its sockets and its log. Never its lock, which outlives every owner, and never a file
- * of the application or of another service in the same directory.
- *
- * **When to use** To remove what a service keeps, as `service reset` does, and nothing else.
- *
- * **Example**
- *
- * ```ts
- * import { isStateName, paths } from "@holdfast/lock/ServicePaths"
- *
- * const files = paths({ app: "hello", directory: "/tmp/hello" })
- * console.log(["service.json", "service.lock", "index.db"].filter((name) => isStateName(files, name)))
- * // => ["service.json"]
- * ```
- *
- * @category guards
- * @since 0.1.0
- */
-export const isStateName = (paths: ServicePaths, name: string): boolean => {
-  const { budget, cache, continuity, lease, log, owner, registration, secret, spawnLock } = paths
-  const kept = [registration, owner, secret, continuity, lease, log, spawnLock, budget]
-  const beside = [`${continuity}.set-aside`, `${lease}-journal`, olderLogOf(log), cache]
-  const written = name.replace(temporary, "")
-  return (
-    [...kept, ...beside].some((file) => path.basename(file) === name) ||
-    (written !== name && kept.some((file) => path.basename(file) === written)) ||
-    isSocketName(paths, name)
-  )
-}
 
 /**
  * A profile for one service per workspace: 16 hexadecimal digits of the directory's real path.
