@@ -131,12 +131,12 @@ const settled = (state: State): State => {
   return { ...state, restart, troubles, typing: false }
 }
 
+/** Who has chosen a line stays with it, wherever it is now; the first line is chosen by nobody. */
 const answered = (state: State, { hits, question }: Extract<Event, { readonly type: "Answered" }>): State => {
-  const before = isAnswered(state) ? chosen(state) : undefined
-  const again =
-    before === undefined ? -1 : hits.findIndex((hit) => hit.file === before.file && hit.line === before.line)
-  const selected =
-    again >= 0 ? again : before === undefined ? 0 : Math.min(state.selected, Math.max(hits.length - 1, 0))
+  const before = isAnswered(state) && state.selected > 0 ? chosen(state) : undefined
+  const again = hits.findIndex((hit) => hit.file === before?.file && hit.line === before.line)
+  const nearest = Math.min(state.selected, Math.max(hits.length - 1, 0))
+  const selected = before === undefined ? 0 : again >= 0 ? again : nearest
   return { ...state, answered: question, hits, selected, slow: false }
 }
 

@@ -51,7 +51,8 @@ export const open = async (wanted: Wanted): Promise<void> => {
     left = true
     leaving.abort()
     screen.unmount()
-    if (last !== undefined) process.stdout.write(`${last}\n`)
+    // plain lines stay where they are
+    if (last !== undefined) process.stdout.write(`${wanted.plain ? "\n" : ""}${last}\n`)
     // a service that does not answer keeps nobody
     const late = new Promise<void>((resolve) => setTimeout(resolve, 1000))
     await Promise.race([service.dispose().catch(() => undefined), late])

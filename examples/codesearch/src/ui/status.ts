@@ -22,6 +22,10 @@ export const statusOf = (state: About): Status => {
     usable: line.usable,
     version
   })
+  // it is being done already
+  if (state.restart === "running" && line.action !== undefined) {
+    return { text: "Waiting for background service…", action: undefined, usable: false, version }
+  }
   if (restart !== undefined && state.restart !== "running") return say(restart)
   // while a service is seen, it speaks for itself
   if (start !== undefined && (status.type === "missing" || status.type === "unreachable" || line.usable)) {

@@ -36,13 +36,7 @@ export const screen = (state: State, size: Size): Screen => {
     ? beside(results(state, half, has.results), preview(state, columns - half - 1, has.preview), half)
     : [...results(state, columns, has.results), ...preview(state, columns, has.preview)]
   const box = query(state, columns)
-  const lines = [
-    ...box.lines,
-    ...body,
-    ...roots(state, columns, has.roots),
-    ...status(state, columns, has.status),
-    ...keyLine(state, columns, has.keys)
-  ]
+  const lines = [...box.lines, ...body, ...told(state, columns, has), ...keyLine(state, columns, has.keys)]
   return { lines: lines.slice(0, rows).map((line) => fit(line, columns)), cursor: { x: box.cursor, y: 1 } }
 }
 
@@ -132,7 +126,7 @@ const highlighted = (text: string, matches: ReadonlyArray<{ readonly start: numb
 }
 
 const beside = (left: ReadonlyArray<Line>, right: ReadonlyArray<Line>, width: number): ReadonlyArray<Line> =>
-  left.map((line, row) => [...fit(line, width), span(row === 0 ? "┬" : "│", "faint"), ...(right[row] ?? [])])
+  left.map((line, row) => [...fit(line, width), span("│", "faint"), ...(right[row] ?? [])])
 
 const bar = (part: number): string => {
   const done = Math.round(part * 10)
@@ -167,19 +161,42 @@ const roots = (state: State, width: number, rows: number): ReadonlyArray<Line> =
 /** What needs attention first. */
 const urgency = ({ state }: Root): number => ["failed", "scanning", "indexing", "watching"].indexOf(state)
 
-const status = (state: State, width: number, rows: number): ReadonlyArray<Line> => {
+/** The status takes what it needs from the rows of the directories; together they are always as high. */
+const told = (state: State, width: number, has: { readonly roots: number; readonly status: number }) => {
+  const most = has.status + Math.max(has.roots - 1, 0)
+  const wanted = status(state, width, has.status, width >= 120 ? has.status : most)
+  return [...roots(state, width, has.roots + has.status - wanted.length), ...wanted]
+}
+
+const status = (state: State, width: number, rows: number, most: number): ReadonlyArray<Line> => {
   const { action, text, usable, version } = statusOf(state)
   const tone: Tone = action === undefined ? (usable ? "good" : "busy") : "wrong"
   if (state.restart === "asked") return filled([words(question, width, "title")], rows)
   const right: Line = text.includes(`v${version}`) ? [] : [span(` v${version}`, "faint")]
+  const [first = "", ...rest] = wrapped(text, action, width - lineWidth(right), most)
+  const lines = [sides([span(first, tone)], right, width), ...rest.map((line) => [span(line, tone)])]
+  return filled(lines, Math.max(lines.length, rows))
+}
+
+/** In so many rows; what is to be done is shown whole, and what is wrong is cut where there is no place for all of it. */
+export const wrapped = (
+  text: string,
+  action: string | undefined,
+  width: number,
+  rows: number
+): ReadonlyArray<string> => {
   const whole = action === undefined ? text : `${text} ${action}`
-  if (rows === 1 || widthOf(whole) + lineWidth(right) <= width) {
-    return filled([sides(words(whole, width, tone), right, width)], rows)
+  if (rows > 1 && widthOf(whole) > width && widthOf(text) <= width && widthOf(action ?? "") <= width)
+    return [text, action ?? ""]
+  for (let place = widthOf(text); ; place = Math.min(Math.floor(place * 0.9), place - 1)) {
+    const lines = [""]
+    for (const word of `${cutMiddle(text, place)} ${action ?? ""}`.trim().split(" ")) {
+      const line = lines.at(-1)!
+      if (line === "" || widthOf(line) + 1 + widthOf(word) <= width) lines[lines.length - 1] = `${line} ${word}`.trim()
+      else lines.push(word)
+    }
+    if (lines.length <= rows || place < 12) return lines.slice(0, rows)
   }
-  return filled(
-    [sides(words(text, width - lineWidth(right), tone), right, width), words(action ?? "", width, tone)],
-    rows
-  )
 }
 
 const keyLine = (state: State, width: number, rows: number): ReadonlyArray<Line> => {
