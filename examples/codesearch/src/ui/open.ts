@@ -28,6 +28,8 @@ export const open = async (wanted: Wanted): Promise<void> => {
     return failed(`Cannot read the directory ${wanted.directory}. Name a directory with --dir.`, ExitCode.usage)
   // it boots while the rest is loaded
   if (!wanted.standalone) begin(codesearch)
+  // React's own warnings would be written on the screen
+  process.env["NODE_ENV"] ??= "production"
   const [{ render }, { createElement }, { Screen }, { drive }, store, { initial }] = await Promise.all([
     import("ink"),
     import("react"),
@@ -67,6 +69,7 @@ export const open = async (wanted: Wanted): Promise<void> => {
 
   // nothing else writes on the screen while it is ours
   process.removeAllListeners("warning")
+  for (const name of ["log", "info", "warn", "error", "debug"] as const) console[name] = () => undefined
   process.on("uncaughtException", fail)
   process.on("unhandledRejection", fail)
   process.stdout.on("error", () => void leave(ExitCode.software, undefined))

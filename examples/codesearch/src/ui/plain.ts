@@ -3,7 +3,7 @@ import { activity, count, fileName, instead, keys, placeName, question } from ".
 import { chosen, type State } from "./State.ts"
 import { statusOf } from "./status.ts"
 import { found as foundIn } from "./spans.ts"
-import { cutEnd, printable, widthOf } from "./text.ts"
+import { cutEnd, cutMiddle, printable, widthOf } from "./text.ts"
 import type { Size } from "./view.ts"
 
 export const plain = (state: State, { columns, rows }: Size): ReadonlyArray<string> => {
@@ -11,7 +11,9 @@ export const plain = (state: State, { columns, rows }: Size): ReadonlyArray<stri
   const versioned = text.includes(`v${version}`) ? text : `${text} Version ${version}.`
   const status = action === undefined ? versioned : `${versioned} ${action}`
   const scope = state.hereOnly ? `Search only in ${placeName(state.directory)}` : "Search everywhere"
-  const roots = state.roots.map((root) => `Directory ${placeName(root.path)}: ${activity(root, () => "")}`)
+  const roots = state.roots.map(
+    (root) => `Directory ${cutMiddle(placeName(root.path), columns - 20)}: ${activity(root, () => "")}`
+  )
   const asked = keys(state).map(([key, does]) => `${key === "↑↓" ? "Up and Down" : key} ${does}`)
   const around = [
     `${scope}: ${printable(state.query)}`,
@@ -20,7 +22,9 @@ export const plain = (state: State, { columns, rows }: Size): ReadonlyArray<stri
     `Keys: ${asked.join(", ")}.`
   ]
   const [top, ...bottom] = around as [string, ...Array<string>]
-  const place = Math.max(Math.floor((rows - around.length - 2) / 2), 1)
+  // long lines are wrapped; what remains is for the results, under their number, and what is around the chosen one
+  const taken = around.reduce((sum, line) => sum + Math.max(Math.ceil(widthOf(line) / columns), 1), 0)
+  const place = Math.max(rows - taken - 6, 1)
   const middle = [...results(state, columns, place), ...preview(state)].map((line) => cutEnd(line, columns))
   return [top, ...middle, ...bottom]
 }
