@@ -58,25 +58,13 @@ export const activity = ({ indexed, message, state, total }: Root, bar: (part: n
 
 /** The keys that do something now, the most wanted first. */
 export const keys = (state: State): ReadonlyArray<readonly [key: string, does: string]> => {
-  if (state.restart === "asked")
-    return [
-      ["y", "restart"],
-      ["n", "leave it"],
-      ["Ctrl-C", quitting]
-    ]
-  const restart = state.typing ? ([["Esc r", "restart"]] as const) : ([["r", "restart"]] as const)
-  const escape = state.query === "" ? quitting : "clear"
-  return [
-    ...(isRestartable(state) ? restart : []),
-    ["↑↓", "choose"],
-    ["Tab", state.hereOnly ? "search everywhere" : "search only here"],
-    ...(state.query === ""
-      ? ([["Esc", quitting]] as const)
-      : ([
-          ["Esc", escape],
-          ["Ctrl-C", quitting]
-        ] as const))
-  ]
+  const quit = ["Ctrl-C", quitting] as const
+  if (state.restart === "asked") return [["y", "restart"], ["n", "leave it"], quit]
+  const scope = ["Tab", state.hereOnly ? "search everywhere" : "search only here"] as const
+  const restart = isRestartable(state) ? [[state.typing ? "Esc r" : "r", "restart"] as const] : []
+  if (state.query === "" && !state.typing) return [...restart, ["↑↓", "choose"], scope, ["Esc", quitting]]
+  const clear = state.typing ? [] : [["Esc", "clear"] as const]
+  return [...restart, ["↑↓", "choose"], scope, ...clear, quit]
 }
 
 export const question = "Restart the background service? What it is doing now is lost."
