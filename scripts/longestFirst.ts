@@ -6,6 +6,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 /** Those that wait and those that compute take turns. */
 const longest = [
+  "examples/codesearch/test/uiTerminal",
   "packages/testkit/test/chaos",
   "examples/codesearch/test/command",
   "packages/testkit/test/sleep",
