@@ -41,7 +41,8 @@ const play = (name: string, { run, sentence }: Story, file: string) =>
     return failure === undefined ? 0 : 1
   }).pipe(Effect.provide(Testkit.layer(versioned("1.0.0"), { title: sentence, next: versioned("2.0.0") })))
 
-const [name, file = path.join("timelines", `${name?.replaceAll(/[^a-z0-9-]+/gi, "-")}.html`)] = process.argv.slice(2)
+const place = process.env["HOLDFAST_TIMELINES"] ?? "timelines"
+const [name, file = path.join(place, `${name?.replaceAll(/[^a-z0-9-]+/gi, "-")}.html`)] = process.argv.slice(2)
 const story = name === undefined ? undefined : storyOf(name)
 if (name === undefined) list(process.stdout)
 else if (story === undefined) {

@@ -39,7 +39,11 @@ describe("every command in the documentation runs", () => {
   afterAll(() => fs.rmSync(state, { recursive: true, force: true }))
 
   const run = (command: string) => {
-    const directories = { CODESEARCH_STATE_DIR: `${state}/codesearch`, HELLO_STATE_DIR: `${state}/hello` }
+    const directories = {
+      CODESEARCH_STATE_DIR: `${state}/codesearch`,
+      HELLO_STATE_DIR: `${state}/hello`,
+      HOLDFAST_TIMELINES: state
+    }
     const env = { ...process.env, CI: "true", ...directories }
     return spawnSync("sh", ["-c", command], { cwd: root, env, stdio: ["ignore", "pipe", "pipe"], encoding: "utf8" })
   }
