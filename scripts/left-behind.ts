@@ -2,9 +2,6 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
 
-const directory = path.resolve(process.argv[2] ?? "")
-if (process.argv[2] === undefined) throw new Error("which directory? scripts/left-behind.ts <directory>")
-
 const read = (file: string): string => {
   try {
     return fs.readFileSync(file, "utf8")
@@ -21,14 +18,19 @@ const cwd = (pid: string): string => {
   }
 }
 
-const left = fs
-  .readdirSync("/proc")
-  .filter((pid) => /^\d+$/.test(pid) && Number(pid) !== process.pid)
-  .filter((pid) =>
-    [cwd(pid), read(`/proc/${pid}/environ`), read(`/proc/${pid}/cmdline`)].some((t) => t.includes(directory))
-  )
+/** One line for each. */
+export const leftBehind = (directory: string): ReadonlyArray<string> =>
+  fs
+    .readdirSync("/proc")
+    .filter((pid) => /^\d+$/.test(pid) && Number(pid) !== process.pid)
+    .filter((pid) =>
+      [cwd(pid), read(`/proc/${pid}/environ`), read(`/proc/${pid}/cmdline`)].some((text) => text.includes(directory))
+    )
+    .map((pid) => `left behind: ${pid} ${read(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trim()}`)
 
-for (const pid of left) {
-  process.stderr.write(`left behind: ${pid} ${read(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trim()}\n`)
+if (import.meta.main) {
+  if (process.argv[2] === undefined) throw new Error("which directory? scripts/left-behind.ts <directory>")
+  const left = leftBehind(path.resolve(process.argv[2]))
+  for (const line of left) process.stderr.write(`${line}\n`)
+  process.exitCode = left.length === 0 ? 0 : 1
 }
-process.exitCode = left.length === 0 ? 0 : 1

@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
+import { commandsOf } from "../markdown.ts"
 
 const root = path.join(import.meta.dirname, "../..")
 
@@ -17,14 +18,6 @@ const elsewhere: Readonly<Record<string, string>> = {
   "npm run runtimes": ".ci/run"
 }
 
-const commandsOf = (file: string): ReadonlyArray<string> =>
-  [...fs.readFileSync(path.join(root, file), "utf8").matchAll(/```sh\n([^]*?)```/g)].flatMap(([, block]) =>
-    block!
-      .split("\n")
-      .map((line) => line.replace(/\s+#.*$/, "").trim())
-      .filter((line) => line !== "")
-  )
-
 describe("every command in the documentation runs", () => {
   const state = fs.mkdtempSync(path.join(os.tmpdir(), "documentation-"))
   const run = (command: string) =>
@@ -34,7 +27,9 @@ describe("every command in the documentation runs", () => {
       stdio: ["ignore", "pipe", "pipe"],
       encoding: "utf8"
     })
-  const commands = ["README.md", "CONTRIBUTING.md", "docs/files.md", "docs/exit-codes.md"].flatMap(commandsOf)
+  const commands = ["README.md", "CONTRIBUTING.md", "docs/files.md", "docs/exit-codes.md"].flatMap((file) =>
+    commandsOf(fs.readFileSync(path.join(root, file), "utf8"))
+  )
 
   for (const command of new Set(commands)) {
     if (command in elsewhere) continue
