@@ -5,14 +5,23 @@ export interface ShownFile {
   readonly text: string
 }
 
-const blocks = (markdown: string, language: string): ReadonlyArray<string> =>
-  [...markdown.matchAll(new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\`$`, "gm"))].map(([, block]) => block!)
+interface Block {
+  /** What stands behind the language. */
+  readonly title: string
+  readonly text: string
+}
 
-/** Files in the blocks of a language: each begins with a comment that names it, and is shown without that. */
-export const filesOf = (markdown: string, language: "ts" | "json"): ReadonlyArray<ShownFile> =>
-  blocks(markdown, language).flatMap((block) =>
-    block
-      .split(/^\/\/ (?=\S+\.\w+$)/m)
+const blocks = (markdown: string, language: string): ReadonlyArray<Block> =>
+  [...markdown.matchAll(new RegExp(`^\`\`\`${language}(?: +(.+))?\n([^]*?)^\`\`\`$`, "gm"))].map(([, title, text]) => ({
+    title: title ?? "",
+    text: text!
+  }))
+
+/** Files in the TypeScript blocks: each begins with a comment that names it, and is shown without that. */
+export const modulesIn = (markdown: string): ReadonlyArray<ShownFile> =>
+  blocks(markdown, "ts").flatMap(({ text }) =>
+    text
+      .split(/^\/\/ (?=\S+\.ts$)/m)
       .filter((part) => part.trim() !== "")
       .map((part) => ({
         name: part.slice(0, part.indexOf("\n")),
@@ -20,10 +29,14 @@ export const filesOf = (markdown: string, language: "ts" | "json"): ReadonlyArra
       }))
   )
 
+/** Files in the JSON blocks, which are named behind the language, since JSON has no comments. */
+export const settingsIn = (markdown: string): ReadonlyArray<ShownFile> =>
+  blocks(markdown, "json").map(({ text, title }) => ({ name: title, text }))
+
 /** Lines of the shell blocks, without their comments. */
-export const commandsOf = (markdown: string): ReadonlyArray<string> =>
-  blocks(markdown, "sh").flatMap((block) =>
-    block
+export const commandsIn = (markdown: string): ReadonlyArray<string> =>
+  blocks(markdown, "sh").flatMap(({ text }) =>
+    text
       .split("\n")
       .map((line) => line.replace(/\s+#.*$/, "").trim())
       .filter((line) => line !== "")

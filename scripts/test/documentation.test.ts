@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { commandsOf } from "../markdown.ts"
+import { commandsIn } from "../markdown.ts"
 
 const root = path.join(import.meta.dirname, "../..")
 
@@ -28,7 +28,7 @@ describe("every command in the documentation runs", () => {
       encoding: "utf8"
     })
   const commands = ["README.md", "CONTRIBUTING.md", "docs/files.md", "docs/exit-codes.md"].flatMap((file) =>
-    commandsOf(fs.readFileSync(path.join(root, file), "utf8"))
+    commandsIn(fs.readFileSync(path.join(root, file), "utf8"))
   )
 
   for (const command of new Set(commands)) {

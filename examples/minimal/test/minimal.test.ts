@@ -5,7 +5,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
-import { filesOf } from "../../../scripts/markdown.ts"
+import { modulesIn } from "../../../scripts/markdown.ts"
 import { programOf } from "../../../scripts/programs.ts"
 import { hello } from "../src/service.ts"
 
@@ -24,7 +24,7 @@ const codeLines = (names: ReadonlyArray<string>) =>
 
 describe("the README", () => {
   it("shows the minimal example as it is", () => {
-    const shown = filesOf(fs.readFileSync(here("../../../README.md"), "utf8"), "ts")
+    const shown = modulesIn(fs.readFileSync(here("../../../README.md"), "utf8"))
     assert.deepStrictEqual(shown.map(({ name }) => name).sort(), [
       "application.ts",
       "client.ts",
