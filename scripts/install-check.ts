@@ -48,8 +48,11 @@ const lockOf = (runtime: string, bare: boolean): string =>
         ? "flock(1)"
         : "koffi flock(2)"
 
-const cell = (name: string, cell: Omit<Cell, "name" | "state">) =>
-  step(name, () => tryOut({ ...cell, name, state: path.join(temporary, `state-${++tried}`) }))
+/** Node reads the same modules again and again. */
+const environment = { NODE_COMPILE_CACHE: path.join(temporary, "compiled"), TMPDIR: temporary }
+
+const cell = (name: string, cell: Omit<Cell, "name" | "state" | "environment">) =>
+  step(name, () => tryOut({ ...cell, name, environment, state: path.join(temporary, `state-${++tried}`) }))
 
 /** The sources or what was compiled from them, on each runtime. */
 const matrix = (project: string, folder: string, kinds: ReadonlyArray<"ts" | "js">, bare: boolean) =>
@@ -59,8 +62,9 @@ const matrix = (project: string, folder: string, kinds: ReadonlyArray<"ts" | "js
       return cell(`${project}, ${runtime.name}, ${kind}`, {
         cwd: folder,
         client: file("client"),
+        main: file("main"),
         commandLine: file("cli"),
-        ...(kind === "js" ? { lock: lockOf(runtime.name, bare) } : {})
+        ...(kind === "js" && (bare || project === "npm") ? { lock: lockOf(runtime.name, bare) } : {})
       })
     })
   )
@@ -85,6 +89,7 @@ const bundled = async (): Promise<void> => {
       cell(`bundle, ${runtime.name}`, {
         cwd: alone,
         client: [runtime.path, file],
+        main: [runtime.path, path.join(home, "dist/main.js")],
         commandLine: [runtime.path, path.join(home, "dist/cli.js")]
       })
     )
@@ -105,14 +110,17 @@ const executables = async (): Promise<void> => {
       await cell(`${heading}, run`, {
         cwd: folder,
         client,
+        main: client,
         commandLine: client,
         lock: lockOf(heading.includes("Bun") ? "Bun" : "Node 26", true)
       })
     }),
-    ...present.map(({ name, path }) => {
-      const line = [path, "src/main.ts"]
-      return cell(`its sources, ${name}`, { cwd: folder, client: line, commandLine: line })
-    })
+    ...present
+      .filter(({ path }) => path === process.execPath || path === bun)
+      .map(({ name, path }) => {
+        const line = [path, "src/main.ts"]
+        return cell(`its sources, ${name}`, { cwd: folder, client: line, main: line, commandLine: line })
+      })
   ])
 }
 
@@ -138,7 +146,7 @@ try {
   const installers = (["npm", "pnpm", "bun"] as const).filter((by) => by !== "bun" || bun !== undefined)
   await all([
     compiled.then(() => all([...matrix("npm", home, ["ts", "js"], false), bundled(), executables()])),
-    step("template", () => tryTemplate(path.join(temporary, "my-service"), packed, temporary)),
+    step("template", () => tryTemplate(path.join(temporary, "my-service"), packed, environment)),
     ...installers.flatMap((by) => [
       ...(by === "npm" ? [] : [otherProject(by, false, packed, compiled)]),
       otherProject(by, true, packed, compiled)

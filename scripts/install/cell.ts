@@ -11,21 +11,34 @@ export interface Cell {
   /** Where this cell's service has its files. */
   readonly state: string
   readonly client: ReadonlyArray<string>
+  /** Answers `service status --json`. */
+  readonly main: ReadonlyArray<string>
+  /** Takes the other commands. */
   readonly commandLine: ReadonlyArray<string>
+  readonly environment?: Readonly<Record<string, string>>
   /** How the lock must have been taken. */
   readonly lock?: string
 }
 
-export const tryOut = async ({ client, commandLine, cwd, lock, name, state }: Cell): Promise<void> => {
+export const tryOut = async ({
+  client,
+  commandLine,
+  cwd,
+  environment,
+  lock,
+  main,
+  name,
+  state
+}: Cell): Promise<void> => {
   const ask = ([command, ...args]: ReadonlyArray<string>, ...more: ReadonlyArray<string>) =>
-    run(command!, [...args, ...more], { cwd, environment: { HELLO_STATE_DIR: state } })
+    run(command!, [...args, ...more], { cwd, environment: { ...environment, HELLO_STATE_DIR: state } })
   const said = (ran: Ran) => `${name}: ended with ${ran.status}\n${ran.stdout}${ran.stderr}${logOf(state)}`
   try {
     for (const what of ["starts it", "finds it"]) {
       const ran = await ask(client)
       assert.deepEqual(ran, { status: 0, stdout: "hello\n", stderr: "" }, `a client ${what}: ${said(ran)}`)
     }
-    const status = await ask(commandLine, "service", "status", "--json")
+    const status = await ask(main, "service", "status", "--json")
     assert.equal(status.status === 0 && JSON.parse(status.stdout).status.type, "ready", said(status))
     if (lock !== undefined) {
       const doctor = await ask(commandLine, "service", "doctor")

@@ -41,7 +41,7 @@ export const install = async (
   })
   if (by === "pnpm") writeJson(path.join(folder, "pnpm-workspace.yaml"), { overrides: ours }) // JSON is YAML
   const omit = bare ? [by === "pnpm" ? "--no-optional" : "--omit=optional"] : []
-  const [command, ...args] = { npm: ["npm", "--no-audit", "--no-fund"], pnpm, bun: [packed.bun] }[by]
+  const [command, ...args] = { npm: ["npm"], pnpm, bun: [packed.bun] }[by]
   await must(command!, [...args, "install", ...omit], { cwd: folder })
   const isThere = fs.existsSync(path.join(folder, "node_modules/.pnpm"))
     ? fs.readdirSync(path.join(folder, "node_modules/.pnpm")).some((name) => name.startsWith("@koromix"))
@@ -53,6 +53,6 @@ export const install = async (
 export const installByReadme = async (folder: string, lines: ReadonlyArray<string>, packed: Packed): Promise<void> => {
   fs.mkdirSync(folder, { recursive: true })
   for (const line of lines) {
-    await shell(fromTarballs(line, packed), { cwd: folder, environment: { npm_config_audit: "false" } })
+    await shell(fromTarballs(line, packed), { cwd: folder })
   }
 }

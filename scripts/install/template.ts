@@ -6,13 +6,17 @@ import type { Packed } from "./project.ts"
 import { must } from "./run.ts"
 
 /** Makes it, installs it, compiles it, runs its client and its tests. */
-export const tryTemplate = async (folder: string, { tarballs }: Packed, temporary: string): Promise<void> => {
+export const tryTemplate = async (
+  folder: string,
+  { tarballs }: Packed,
+  around: Readonly<Record<string, string>>
+): Promise<void> => {
   const create = ["exec", "--yes", `--package=${tarballs.get("create-holdfast")}`, "--", "create-holdfast"]
   await must("npm", [...create, path.basename(folder)], { cwd: path.dirname(folder) })
-  const environment = { MY_SERVICE_STATE_DIR: path.join(temporary, "state-of-template"), TMPDIR: temporary }
+  const environment = { ...around, MY_SERVICE_STATE_DIR: `${folder}-state` }
   const npm = (...args: ReadonlyArray<string>) => must("npm", args, { cwd: folder, environment })
   const library = [...tarballs].filter(([name]) => name.startsWith("@")).map(([, tarball]) => tarball)
-  await npm("install", "--no-audit", "--no-fund", ...library)
+  await npm("install", ...library)
   await npm("run", "build")
   assert.match(await npm("start"), /^hello$/m)
   assert.match(await npm("run", "service", "status"), /^my-service v1\.0\.0 is ready \(PID \d+\)\.$/m)
