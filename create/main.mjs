@@ -31,18 +31,17 @@ if (!/^[a-z0-9][a-z0-9-]{0,31}$/.test(name)) {
   )
 }
 
-const found = fs.lstatSync(folder, { throwIfNoEntry: false })
-if (found?.isDirectory() === false) refuse(cannotCreate, `${folder} is there, and is no folder. Use another name.`)
-if (found !== undefined && fs.readdirSync(folder).length > 0) {
-  refuse(cannotCreate, `${folder} is not empty. Use another name, or empty it first.`)
-}
-
 const { version } = JSON.parse(fs.readFileSync(new URL("./package.json", import.meta.url), "utf8"))
 const template = path.join(import.meta.dirname, "template")
 // npm packs no file of the name .gitignore
 const named = (file) => (file === "gitignore" ? ".gitignore" : file)
 
 try {
+  const found = fs.statSync(folder, { throwIfNoEntry: false })
+  if (found?.isDirectory() === false) refuse(cannotCreate, `${folder} is there, and is no folder. Use another name.`)
+  if (found !== undefined && fs.readdirSync(folder).length > 0) {
+    refuse(cannotCreate, `${folder} is not empty. Use another name, or empty it first.`)
+  }
   for (const entry of fs.readdirSync(template, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue
     const from = path.join(entry.parentPath, entry.name)
