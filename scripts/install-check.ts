@@ -10,7 +10,7 @@ import * as path from "node:path"
 import { runtimes } from "../packages/testkit/test/runtimes.ts"
 import { type Cell, tryOut } from "./install/cell.ts"
 import { install, installByReadme, type Installer, type Packed } from "./install/project.ts"
-import { lanes } from "./install/run.ts"
+import { lanes, run } from "./install/run.ts"
 import { follow, oneExecutable, writeSources } from "./install/shipped.ts"
 import { tryTemplate } from "./install/template.ts"
 import { leftBehind } from "./left-behind.ts"
@@ -54,17 +54,23 @@ const environment = { NODE_COMPILE_CACHE: path.join(temporary, "compiled"), TMPD
 const cell = (name: string, cell: Omit<Cell, "name" | "state" | "environment">) =>
   step(name, () => tryOut({ ...cell, name, environment, state: path.join(temporary, `state-${++tried}`) }))
 
-/** The sources or what was compiled from them, on each runtime. */
-const matrix = (project: string, folder: string, kinds: ReadonlyArray<"ts" | "js">, bare: boolean) =>
-  present.flatMap((runtime) =>
-    kinds.map((kind) => {
+type Kind = "ts" | "js"
+
+/** Without optional dependencies only the lock differs; and Bun lays packages out as npm does: each runtime gets one kind. */
+const kindsOf = (by: Installer, bare: boolean, index: number): ReadonlyArray<Kind> =>
+  bare ? ["js"] : by === "bun" ? [index % 2 === 0 ? "ts" : "js"] : ["ts", "js"]
+
+/** The sources and what was compiled from them, on each runtime. */
+const matrix = (by: Installer, project: string, folder: string, bare: boolean) =>
+  present.flatMap((runtime, index) =>
+    kindsOf(by, bare, index).map((kind) => {
       const file = (name: string) => [runtime.path, `${kind === "ts" ? "src" : "dist"}/${name}.${kind}`]
       return cell(`${project}, ${runtime.name}, ${kind}`, {
         cwd: folder,
         client: file("client"),
         main: file("main"),
         commandLine: file("cli"),
-        ...(kind === "js" && (bare || project === "npm") ? { lock: lockOf(runtime.name, bare) } : {})
+        ...(kind === "js" && (bare || by === "npm") ? { lock: lockOf(runtime.name, bare) } : {})
       })
     })
   )
@@ -129,6 +135,18 @@ const all = async (tasks: ReadonlyArray<Promise<unknown>>): Promise<void> => {
   for (const task of await Promise.allSettled(tasks)) if (task.status === "rejected") problems.push(task.reason)
 }
 
+/** Neither koffi nor the program flock, on a Node without an FFI: one sentence says so, and what to do. */
+const noWayToLock = async (folder: string): Promise<void> => {
+  const state = path.join(temporary, "no-lock")
+  const { status, stderr } = await run(process.execPath, ["dist/cli.js", "service", "start"], {
+    cwd: folder,
+    environment: { PATH: "/nowhere", HELLO_STATE_DIR: state }
+  })
+  const said =
+    /No lock that holds could be taken on .+\. Install the optional dependencies \(koffi\) or the program flock/
+  if (status !== 73 || !said.test(stderr)) throw new Error(`without a lock: ended with ${status}\n${stderr}`)
+}
+
 const otherProject = async (by: Installer, bare: boolean, packed: Packed, compiled: Promise<void>): Promise<void> => {
   const name = `${by}${bare ? " without optional dependencies" : ""}`
   const folder = path.join(temporary, name.replaceAll(" ", "-"))
@@ -136,7 +154,8 @@ const otherProject = async (by: Installer, bare: boolean, packed: Packed, compil
   writeSources(folder)
   await compiled
   fs.cpSync(path.join(home, "dist"), path.join(folder, "dist"), { recursive: true })
-  await all(matrix(name, folder, bare ? ["js"] : ["ts", "js"], bare))
+  await all(matrix(by, name, folder, bare))
+  if (by === "npm" && bare) await step("no way to lock", () => noWayToLock(folder))
 }
 
 try {
@@ -145,7 +164,7 @@ try {
   const compiled = byReadme(packed)
   const installers = (["npm", "pnpm", "bun"] as const).filter((by) => by !== "bun" || bun !== undefined)
   await all([
-    compiled.then(() => all([...matrix("npm", home, ["ts", "js"], false), bundled(), executables()])),
+    compiled.then(() => all([...matrix("npm", "npm", home, false), bundled(), executables()])),
     step("template", () => tryTemplate(path.join(temporary, "my-service"), packed, environment)),
     ...installers.flatMap((by) => [
       ...(by === "npm" ? [] : [otherProject(by, false, packed, compiled)]),

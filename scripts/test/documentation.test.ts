@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { commandsIn } from "../markdown.ts"
+import { commandsIn, modulesIn } from "../markdown.ts"
 
 const root = path.join(import.meta.dirname, "../..")
 
@@ -18,6 +18,14 @@ const elsewhere: Readonly<Record<string, string>> = {
   "npm run check": ".ci/run",
   "npm run runtimes": ".ci/run"
 }
+
+describe("the guide to bundling", () => {
+  it("shows the command line of the minimal example", () => {
+    const guide = modulesIn(fs.readFileSync(path.join(root, "docs/bundling.md"), "utf8"))
+    const example = fs.readFileSync(path.join(root, "examples/minimal/src/cli.ts"), "utf8")
+    assert.strictEqual(guide.find(({ name }) => name === "cli.ts")?.text, example)
+  })
+})
 
 describe("every command in the documentation runs", () => {
   const state = fs.mkdtempSync(path.join(os.tmpdir(), "documentation-"))
