@@ -14,9 +14,9 @@ const project = (root: string) => ({
 export default defineConfig({
   test: {
     reporters: ["default", "./vitest.plain-reporter.ts"],
-    globalSetup: "./scripts/bundle.ts",
-    // tests start real processes; two cores do not carry more files at once
-    maxWorkers: 3,
+    globalSetup: ["./scripts/bundle.ts", "./scripts/leave-nothing.ts"],
+    // tests start real processes; most files mostly wait, and two cores carry no more of them at once
+    maxWorkers: 4,
     // those of a file that are concurrent mostly wait
     maxConcurrency: 4,
     sequence: { sequencer: LongestFirst },

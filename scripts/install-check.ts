@@ -11,10 +11,10 @@ import { runtimes } from "../packages/testkit/test/runtimes.ts"
 import { type Cell, tryOut } from "./install/cell.ts"
 import { install, installByReadme, type Installer, type Packed } from "./install/project.ts"
 import { lanes, run } from "./install/run.ts"
+import { commandsOf, sectionOf } from "./documents.ts"
 import { follow, oneExecutable, writeSources } from "./install/shipped.ts"
 import { tryTemplate } from "./install/template.ts"
-import { leftBehind } from "./left-behind.ts"
-import { commandsIn, sectionOf } from "./markdown.ts"
+import { processesOf } from "./left-behind.ts"
 import { packAll } from "./pack.ts"
 
 const root = path.join(import.meta.dirname, "..")
@@ -79,7 +79,7 @@ const home = path.join(temporary, "readme")
 
 const byReadme = async (packed: Packed): Promise<void> => {
   const readme = fs.readFileSync(path.join(root, "README.md"), "utf8")
-  await step("npm, by the README", () => installByReadme(home, commandsIn(sectionOf(readme, "Install")), packed))
+  await step("npm, by the README", () => installByReadme(home, commandsOf(sectionOf(readme, "Install")), packed))
   writeSources(home)
   await step("tsc", () => follow("Compiled JavaScript", { folder: home }))
 }
@@ -171,7 +171,7 @@ try {
       otherProject(by, true, packed, compiled)
     ])
   ])
-  problems.push(...leftBehind(temporary))
+  problems.push(...processesOf(temporary).map(({ command, pid }) => `left behind: ${pid} ${command}`))
 } finally {
   fs.rmSync(temporary, { recursive: true, force: true })
 }

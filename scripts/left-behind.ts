@@ -18,19 +18,21 @@ const cwd = (pid: string): string => {
   }
 }
 
-/** One line for each. */
-export const leftBehind = (directory: string): ReadonlyArray<string> =>
-  fs
-    .readdirSync("/proc")
-    .filter((pid) => /^\d+$/.test(pid) && Number(pid) !== process.pid)
+const parentOf = (pid: string): number => Number(/\) \S (\d+)/.exec(read(`/proc/${pid}/stat`))?.[1])
+
+/** Without this process, the one that started it, and its own children: a test runner has workers. Linux only. */
+export const processesOf = (directory: string): ReadonlyArray<{ readonly pid: number; readonly command: string }> =>
+  (fs.existsSync("/proc") ? fs.readdirSync("/proc") : [])
+    .filter((pid) => /^\d+$/.test(pid) && ![process.pid, process.ppid].includes(Number(pid)))
+    .filter((pid) => parentOf(pid) !== process.pid)
     .filter((pid) =>
       [cwd(pid), read(`/proc/${pid}/environ`), read(`/proc/${pid}/cmdline`)].some((text) => text.includes(directory))
     )
-    .map((pid) => `left behind: ${pid} ${read(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trim()}`)
+    .map((pid) => ({ pid: Number(pid), command: read(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trim() }))
 
 if (import.meta.main) {
   if (process.argv[2] === undefined) throw new Error("which directory? scripts/left-behind.ts <directory>")
-  const left = leftBehind(path.resolve(process.argv[2]))
-  for (const line of left) process.stderr.write(`${line}\n`)
+  const left = processesOf(path.resolve(process.argv[2]))
+  for (const { command, pid } of left) process.stderr.write(`left behind: ${pid} ${command}\n`)
   process.exitCode = left.length === 0 ? 0 : 1
 }

@@ -36,7 +36,7 @@ export const withoutEffect: ReadonlyArray<string> = Object.entries({
 const wire = /^(ServiceSpec|ServiceStatus|ServiceHealth|Registration|LifecycleApi|Refusal|StartupOutcome|Credential)$/
 
 /** Each package may import those before it. */
-const order = ["lock", "lifecycle", "client", "testkit"]
+export const order = ["lock", "lifecycle", "client", "testkit"]
 
 const barrel = /^effect(\/[a-z][a-z-]*)?$|^@effect\/platform-[a-z-]+$/
 const http = /^(node:)?https?2?$|^undici$|^effect\/http(-api)?(\/|$)|^@effect\/platform-[a-z-]+\/.*Http/
@@ -47,7 +47,7 @@ const isWithoutEffect = (file: string): boolean =>
   withoutEffect.includes(file) || file.startsWith("packages/lock/src/internal/")
 
 /** The source file of this repository that an import names, or "" for a package from outside. */
-const target = (from: string, specifier: string): string => {
+export const target = (from: string, specifier: string): string => {
   if (specifier.startsWith(".")) return path.posix.join(path.posix.dirname(from), specifier)
   const [, name, module] = /^@holdfast\/([^/]+)\/(.+)$/.exec(specifier) ?? []
   return name === undefined ? "" : `packages/${name}/src/${module}.ts`

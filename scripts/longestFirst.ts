@@ -6,6 +6,8 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 /** Those that wait and those that compute take turns. */
 const longest = [
+  "examples/codesearch/test/uiTerminal",
+  "packages/testkit/test/chaos",
   "examples/codesearch/test/command",
   "packages/testkit/test/sleep",
   "packages/testkit/test/ownership",
@@ -13,6 +15,11 @@ const longest = [
   "packages/testkit/test/wallClock",
   "packages/testkit/test/fenced",
   "scripts/test/documentation",
+  "examples/codesearch/test/laws",
+  "examples/minimal/test/minimal",
+  "examples/consumer/test/service",
+  "packages/testkit/test/verification",
+  "packages/testkit/test/scenario",
   "packages/testkit/test/displaced",
   "packages/testkit/test/replacing",
   "packages/testkit/test/hostile",
@@ -20,6 +27,8 @@ const longest = [
   "packages/testkit/test/reconnect",
   "packages/testkit/test/idle",
   "packages/testkit/test/unavailable",
+  "packages/testkit/test/timelineBrowser",
+  "packages/testkit/test/lawless",
   "packages/testkit/test/fullDisk",
   "packages/testkit/test/versions",
   "packages/testkit/test/client",

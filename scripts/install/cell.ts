@@ -2,7 +2,7 @@
 import * as assert from "node:assert/strict"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { leftBehind } from "../left-behind.ts"
+import { processesOf } from "../left-behind.ts"
 import { type Ran, run } from "./run.ts"
 
 export interface Cell {
@@ -50,7 +50,7 @@ export const tryOut = async ({
   }
   const starts = logOf(state).match(/ starting hello /g)?.length
   assert.equal(starts, 1, `${name}: ${starts} services were started\n${logOf(state)}`)
-  assert.deepEqual(leftBehind(state), [], name)
+  assert.deepEqual(processesOf(state), [], name)
 }
 
 const logOf = (state: string): string => {

@@ -1,7 +1,7 @@
 /** `npm create holdfast my-service`, as far as it goes without a registry. */
 import * as assert from "node:assert/strict"
 import * as path from "node:path"
-import { leftBehind } from "../left-behind.ts"
+import { processesOf } from "../left-behind.ts"
 import type { Packed } from "./project.ts"
 import { must } from "./run.ts"
 
@@ -22,5 +22,5 @@ export const tryTemplate = async (
   assert.match(await npm("run", "service", "status"), /^my-service v1\.0\.0 is ready \(PID \d+\)\.$/m)
   assert.match(await npm("run", "service", "stop"), /^my-service stopped\.$/m)
   assert.match(await npm("test"), /Tests +11 passed \(11\)/)
-  assert.deepEqual(leftBehind(environment.MY_SERVICE_STATE_DIR), [])
+  assert.deepEqual(processesOf(environment.MY_SERVICE_STATE_DIR), [])
 }

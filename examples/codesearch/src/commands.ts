@@ -84,8 +84,32 @@ const nothing = (query: string, directory: string) =>
     action: ""
   })
 
-const root = Command.make("codesearch", {}, () => tour(tell, color).pipe(waiting)).pipe(
-  Command.withDescription("Search source trees from one index that all terminals share"),
+/** Those of the user interface, which is opened without this module; they are here for `--help`. */
+const uiFlags = {
+  dir: Flag.String("dir").pipe(
+    Flag.withDescription("The directory to index, in a terminal (default: the current one)"),
+    Flag.optional
+  ),
+  plain: Flag.Boolean("plain").pipe(
+    Flag.withDescription("In a terminal: plain lines, for a screen reader"),
+    Flag.withDefault(false)
+  ),
+  standalone: Flag.Boolean("standalone").pipe(
+    Flag.withDescription("In a terminal: without the service, with an index of its own"),
+    Flag.withDefault(false)
+  )
+}
+
+const noTerminal = new ServiceCommand.CommandFailed({
+  code: ExitCode.usage,
+  message: "There is no terminal to open the user interface in.",
+  action: "Use `codesearch search`."
+})
+
+const root = Command.make("codesearch", uiFlags, ({ dir, plain, standalone }) =>
+  plain || standalone || Option.isSome(dir) ? Effect.fail(noTerminal) : tour(tell, color).pipe(waiting)
+).pipe(
+  Command.withDescription("Search source trees from one index that all terminals share; in a terminal, as you type"),
   Command.withSubcommands([search, ServiceCommand.make(codesearch)])
 )
 

@@ -2,7 +2,7 @@ import { assert, describe, it } from "vitest"
 import { spawn, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { type Here, inFreshPlace, main, type RunOptions, written } from "./command.ts"
+import { environmentOf, type Here, inFreshPlace, main, type RunOptions, written } from "./command.ts"
 
 const files = {
   "src/lock.ts": "// a file\nexport const HeldLock = 1\n",
@@ -164,7 +164,7 @@ describe("codesearch", () => {
     inFreshPlace(files, async (here) => {
       const child = spawn(process.execPath, [main, "service", "run"], {
         cwd: here.tree,
-        env: { PATH: process.env["PATH"], CODESEARCH_STATE_DIR: here.state },
+        env: environmentOf(here.state),
         stdio: ["ignore", "pipe", "inherit"]
       })
       let printed = ""
@@ -188,7 +188,7 @@ describe("codesearch", () => {
 const shell = (here: Here, line: string) =>
   spawnSync("bash", ["--norc", "-c", `codesearch() { "${process.execPath}" "${main}" "$@"; }; ${line}`], {
     cwd: here.tree,
-    env: { PATH: process.env["PATH"], CODESEARCH_STATE_DIR: here.state },
+    env: environmentOf(here.state),
     encoding: "utf8",
     timeout: 20_000
   })
@@ -246,7 +246,7 @@ describe.concurrent("a service that is not as it should be", () => {
         process.kill(registration!.pid, "SIGSTOP")
         const child = spawn(process.execPath, [main, "search", "HeldLock"], {
           cwd: here.tree,
-          env: { PATH: process.env["PATH"], CODESEARCH_STATE_DIR: here.state },
+          env: environmentOf(here.state),
           stdio: ["ignore", "ignore", "pipe"]
         })
         const told = await new Promise<string>((resolve, reject) => {
@@ -299,7 +299,7 @@ describe.concurrent("a service that is not as it should be", () => {
     inFreshPlace(files, async (here) => {
       const child = spawn(process.execPath, [main, "service", "run"], {
         cwd: here.tree,
-        env: { PATH: process.env["PATH"], CODESEARCH_STATE_DIR: here.state },
+        env: environmentOf(here.state),
         stdio: "ignore",
         detached: true
       })

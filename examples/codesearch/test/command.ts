@@ -29,6 +29,14 @@ export interface RunOptions {
   readonly before?: ReadonlyArray<string>
 }
 
+/** All that is in its environment. */
+export const environmentOf = (state: string) => ({
+  PATH: process.env["PATH"],
+  HOME: process.env["HOME"],
+  NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+  CODESEARCH_STATE_DIR: state
+})
+
 const run =
   (program: string, state: string, cwd: string) =>
   (args: ReadonlyArray<string>, options: RunOptions = {}): Promise<Ran> =>
@@ -36,13 +44,7 @@ const run =
       const [command, ...rest] = [...(options.before ?? []), process.execPath, program, ...args]
       const child = spawn(command!, rest, {
         cwd: options.cwd ?? cwd,
-        env: {
-          PATH: process.env["PATH"],
-          HOME: process.env["HOME"],
-          NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
-          CODESEARCH_STATE_DIR: state,
-          ...options.environment
-        },
+        env: { ...environmentOf(state), ...options.environment },
         stdio: ["ignore", "pipe", "pipe"]
       })
       let [stdout, stderr] = ["", ""]

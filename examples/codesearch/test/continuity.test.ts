@@ -12,7 +12,11 @@ import { pathToFileURL } from "node:url"
 import { programOf } from "../../../scripts/programs.ts"
 import * as source from "../src/service.ts"
 
-const codesearch = { ...source.codesearch, entry: pathToFileURL(programOf("codesearch-daemon")) }
+const codesearch = {
+  ...source.codesearch,
+  environment: ["NODE_COMPILE_CACHE"],
+  entry: pathToFileURL(programOf("codesearch-daemon"))
+}
 
 type Kit = Testkit["Service"]
 

@@ -5,7 +5,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
-import { modulesIn } from "../../../scripts/markdown.ts"
+import { modulesOf } from "../../../scripts/documents.ts"
 import { programOf } from "../../../scripts/programs.ts"
 import { hello } from "../src/service.ts"
 
@@ -24,15 +24,15 @@ const codeLines = (names: ReadonlyArray<string>) =>
 
 describe("the README", () => {
   it("shows the minimal example as it is", () => {
-    const shown = modulesIn(fs.readFileSync(here("../../../README.md"), "utf8"))
-    assert.deepStrictEqual(shown.map(({ name }) => name).sort(), [
+    const shown = modulesOf(fs.readFileSync(here("../../../README.md"), "utf8"))
+    assert.deepStrictEqual([...shown.keys()].sort(), [
       "application.ts",
       "client.ts",
       "daemon.ts",
       "main.ts",
       "service.ts"
     ])
-    for (const { name, text } of shown) assert.strictEqual(text, fs.readFileSync(here(`../src/${name}`), "utf8"), name)
+    for (const [name, text] of shown) assert.strictEqual(text, fs.readFileSync(here(`../src/${name}`), "utf8"), name)
   })
 
   it("needs 15 lines for a service and 15 for a client", () => {
@@ -44,7 +44,11 @@ describe("the README", () => {
     const directory = fs.mkdtempSync(path.join(os.tmpdir(), "hello-"))
     const run = (file: string, ...args: ReadonlyArray<string>) =>
       spawnSync(process.execPath, [here(`../src/${file}`), ...args], {
-        env: { PATH: process.env["PATH"], HELLO_STATE_DIR: directory },
+        env: {
+          PATH: process.env["PATH"],
+          NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+          HELLO_STATE_DIR: directory
+        },
         encoding: "utf8"
       })
     try {
@@ -60,4 +64,6 @@ describe("the README", () => {
   })
 })
 
-laws.suite({ ...hello, entry: pathToFileURL(programOf("minimal-daemon")) })
+describe.concurrent("side by side", () => {
+  laws.suite({ ...hello, environment: ["NODE_COMPILE_CACHE"], entry: pathToFileURL(programOf("minimal-daemon")) })
+})

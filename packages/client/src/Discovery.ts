@@ -24,6 +24,24 @@ import type { ServiceState } from "./ServiceState.ts"
  * - `adopt`: the token that the startup pipe brought, which then needs no handshake.
  * - `session`: the session already there with the instance that is registered now; it dials nobody.
  *
+ * **When to use** To look, in a program that must never start or wait. For everything else there is `ServiceClient`.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { Discovery } from "@holdfast/client/Discovery"
+ * import { paths } from "@holdfast/lock/ServicePaths"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const isReady = Effect.gen(function*() {
+ *   const discovery = yield* Discovery
+ *   const { status } = yield* discovery.state
+ *   return status.type === "ready"
+ * }).pipe(Effect.provide(Discovery.layer(paths({ app: "hello" }))))
+ * ```
+ *
+ * Source: service-lifecycle.md "Registration Contract"; DESIGN §6.
+ *
  * @category services
  * @since 0.1.0
  */

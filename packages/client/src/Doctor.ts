@@ -44,6 +44,19 @@ const checks: ReadonlyArray<readonly [Check, (facts: Facts) => Omit<Finding, "ch
  * One finding for each check, in the order in which one depends on another: the first that is wrong is the one to mend
  * first. Pure.
  *
+ * **When to use** On what `gather` read, or on facts that a test makes up.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as Doctor from "@holdfast/client/Doctor"
+ *
+ * export const firstToMend = (facts: Doctor.Facts): string | undefined => {
+ *   const wrong = Doctor.diagnose(facts).find(({ verdict }) => verdict === "wrong")
+ *   return wrong === undefined ? undefined : `${wrong.check}: ${wrong.saw} ${wrong.action ?? ""}`
+ * }
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -52,6 +65,17 @@ export const diagnose = (facts: Facts): ReadonlyArray<Finding> =>
 
 /**
  * Whether nothing needs doing: all is well, or nobody runs and nothing is in the way of a start.
+ *
+ * **When to use** For an exit code. `unknown` is fine here: another finding has the reason.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { isFine } from "@holdfast/client/Doctor"
+ *
+ * console.log(isFine([{ check: "directory", verdict: "fine", saw: "/tmp/hello" }])) // => true
+ * console.log(isFine([{ check: "secret", verdict: "wrong", saw: "Others may read it.", action: "Remove it." }])) // => false
+ * ```
  *
  * @category guards
  * @since 0.1.0
@@ -62,6 +86,8 @@ export const isFine = (findings: ReadonlyArray<Finding>): boolean =>
 /**
  * Reads what `diagnose` judges. No file is created or touched, no lock taken, nobody started or signalled; the owner is
  * asked as any client asks it. Takes less than five seconds.
+ *
+ * **When to use** For a check of the application's own beside `service doctor`.
  *
  * **Example**
  *

@@ -76,6 +76,9 @@ export type Access = "observe" | "attach" | "launch"
  * - `follow`: subscribes, then takes a snapshot, on each instance anew. It outlives losses and boots that fail.
  * - `stop`, `restart`: ask first, and signal only a process that is provably the owner.
  *
+ * **When to use** In every program that uses the service: `launch` in one that a person starts, `reconnect` in one that must
+ * not replace anybody, `ensure` where an answer is wanted by a deadline.
+ *
  * **Example**
  *
  * ```ts

@@ -23,6 +23,9 @@ export { CommandFailed, type Failure, toFailure } from "./internal/commandFailed
  * `restart` the outcome, of `doctor` its findings. `run` is the same service in the foreground, with its log on the
  * terminal. While a command waits it shows the status on standard error; results go to standard output.
  *
+ * **When to use** As a subcommand of the application, so that people can look, start, stop and repair without knowing the
+ * service's files.
+ *
  * **Example**
  *
  * ```ts

@@ -24,6 +24,8 @@ export const ClientStatus = Schema.Union([
 ])
 
 /**
+ * What the schema decodes to.
+ *
  * @category models
  * @since 0.1.0
  */
@@ -31,6 +33,18 @@ export type ClientStatus = typeof ClientStatus.Type
 
 /**
  * The line that `service status --json` prints.
+ *
+ * **Details** `registration` and `health` are `null` where none was found or nobody answered.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { ServiceState } from "@holdfast/client/ServiceState"
+ * import * as Schema from "effect/Schema"
+ *
+ * const line = `{"status":{"type":"missing"},"registration":null,"health":null}`
+ * console.log(Schema.decodeUnknownSync(Schema.fromJsonString(ServiceState))(line).status) // => { type: "missing" }
+ * ```
  *
  * @category schemas
  * @since 0.1.0
@@ -42,6 +56,8 @@ export const ServiceState = Schema.Struct({
 })
 
 /**
+ * What the schema decodes to.
+ *
  * @category models
  * @since 0.1.0
  */

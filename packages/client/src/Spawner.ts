@@ -27,12 +27,6 @@ import * as core from "./internal/spawning.ts"
  */
 export type ContenderEvent = Heard
 
-/**
- * Command, arguments and environment that make a process a contender, for a test harness that starts it itself.
- *
- * @category constructors
- * @since 0.1.0
- */
 export { type Launch, launchOf } from "./internal/contender.ts"
 
 /**
@@ -83,6 +77,24 @@ export type Crashes = Pick<Budget, "crashes" | "first" | "last" | "crashedAt">
  * - `spawn`: does not wait. `unlike` names the instance that was found of no use; `anyway` does without the spawn lock;
  *   `asked`, for what a person asked for, begins a new budget.
  * - `tellCrash`: tells the other clients how a contender ended that ended at once.
+ *
+ * **When to use** Through `ServiceClient`, which knows when somebody is to be started. By itself in a harness.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { Spawner } from "@holdfast/client/Spawner"
+ * import * as Effect from "effect/Effect"
+ * import * as Queue from "effect/Queue"
+ *
+ * export const firstWord = Effect.gen(function*() {
+ *   const spawner = yield* Spawner
+ *   const spawned = yield* spawner.spawn({ anyway: false, asked: true })
+ *   return spawned._tag === "Started" ? yield* Queue.take(spawned.contender.events) : spawned._tag
+ * }).pipe(Effect.scoped)
+ * ```
+ *
+ * Source: service-lifecycle.md "Election"; DESIGN §6 "Spawning" and "Budget".
  *
  * @category services
  * @since 0.1.0

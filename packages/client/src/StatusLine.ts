@@ -24,6 +24,25 @@ const write = (text: string): void => {
  *
  * **When to use** Around `launch` and around requests that may have to wait, in a command-line program.
  *
+ * **Gotchas** On a terminal the line is wiped at the end; write nothing else to standard error meanwhile.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { ServiceClient } from "@holdfast/client/ServiceClient"
+ * import * as StatusLine from "@holdfast/client/StatusLine"
+ * import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const hello = (spec: ServiceSpec) =>
+ *   Effect.gen(function*() {
+ *     const service = yield* ServiceClient
+ *     yield* service.launch()
+ *     const response = yield* service.http.get("/hello")
+ *     return yield* response.text
+ *   }).pipe(StatusLine.during(spec))
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */

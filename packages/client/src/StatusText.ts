@@ -25,13 +25,15 @@ export interface StatusLine {
  *
  * **Details** While the application reports what it does, `starting` shows that behind the words of DESIGN §9.
  *
+ * **When to use** For every place where a person reads how the service is, so that all say it in the same words.
+ *
  * **Example**
  *
  * ```ts
  * import * as StatusText from "@holdfast/client/StatusText"
  * import { missing } from "@holdfast/client/ServiceState"
  *
- * StatusText.line(missing, { app: "hello", version: "1.0.0", entry: new URL("file:///daemon.ts") }).text
+ * console.log(StatusText.line(missing, { app: "hello", version: "1.0.0", entry: new URL("file:///daemon.ts") }).text)
  * // => "Starting background service…"
  * ```
  *

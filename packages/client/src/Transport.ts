@@ -16,6 +16,8 @@ import * as Schema from "effect/Schema"
  * after `"no"` it may be sent again, after `"maybe"` only when doing it twice does no harm. `url` is the address, empty
  * where there was none to dial.
  *
+ * **When to use** To try again what `http` did not: it repeats by itself what did not land and what is idempotent, four times.
+ *
  * @category errors
  * @since 0.1.0
  */
@@ -27,6 +29,18 @@ export class TransportLost extends ServiceError<TransportLost>()("TransportLost"
 /**
  * Whether an error means that the connection was lost, so that reconnecting helps: `TransportLost`, and what an HTTP
  * client says when it cannot connect or when a body is cut in the middle.
+ *
+ * **When to use** In loops of your own: an error that is not a loss is an answer, and comes again.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { isLost, reconnectPolicy } from "@holdfast/client/Transport"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const untilAnswered = <A, E, R>(self: Effect.Effect<A, E, R>) =>
+ *   Effect.retry(self, { schedule: reconnectPolicy, while: isLost })
+ * ```
  *
  * @category guards
  * @since 0.1.0
@@ -74,6 +88,19 @@ export const Idempotent = Context.Reference<boolean | undefined>("@holdfast/clie
  * Marks the requests of an effect as harmless when done twice, so that they are sent again after a loss. By default
  * only GET, HEAD, OPTIONS and QUERY are.
  *
+ * **When to use** For a PUT or DELETE, and for a POST that the application recognises, as by a key of its own.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { ServiceClient } from "@holdfast/client/ServiceClient"
+ * import { idempotent } from "@holdfast/client/Transport"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const forget = (id: string) =>
+ *   Effect.flatMap(ServiceClient, ({ http }) => idempotent(http.del(`/notes/${id}`)))
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -87,6 +114,20 @@ export const isIdempotentMethod = (method: string): boolean => /^(GET|HEAD|OPTIO
  * How a client that lost its service tries again: after 250 ms, growing to 5 s, each ±20 %, for ever.
  *
  * **When to use** In `Effect.retry` around your own loops, or as the base of a policy of yours.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { ServiceClient } from "@holdfast/client/ServiceClient"
+ * import { reconnectPolicy } from "@holdfast/client/Transport"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const patiently = Effect.flatMap(ServiceClient, (service) => service.ensure()).pipe(
+ *   Effect.retry({ schedule: reconnectPolicy, while: ({ _tag }) => _tag === "ServiceNotReady" })
+ * )
+ * ```
+ *
+ * Source: service-lifecycle.md "Client Reconnect".
  *
  * @category schedules
  * @since 0.1.0
@@ -109,7 +150,7 @@ export const reconnectPolicy: Schedule.Schedule<unknown> = Schedule.min([
  * import * as Effect from "effect/Effect"
  * import * as Schedule from "effect/Schedule"
  *
- * const patiently = Effect.provideService(ReconnectPolicy, Schedule.spaced("10 seconds"))
+ * export const patiently = Effect.provideService(ReconnectPolicy, Schedule.spaced("10 seconds"))
  * ```
  *
  * @category references

@@ -93,6 +93,8 @@ interface Running {
  * }
  * ```
  *
+ * **When to use** In a program without Effect. It does nothing until it is asked to; call `dispose` at the end.
+ *
  * @category constructors
  * @since 0.1.0
  */
@@ -103,6 +105,20 @@ export const createServiceClient = (spec: ServiceSpec): PromiseServiceClient => 
 
 /**
  * Promises over a client that the caller's Effect program owns: Effect outside, promises in the user interface.
+ *
+ * **When to use** In a program of Effect with a user interface that is not: one client, one runtime.
+ *
+ * **Gotchas** `dispose` ends what was begun through these promises; the client itself stays the program's.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { fromEffect } from "@holdfast/client/promise"
+ * import type { ServiceClient } from "@holdfast/client/ServiceClient"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const forTheScreen = Effect.map(Effect.context<ServiceClient>(), fromEffect)
+ * ```
  *
  * @category constructors
  * @since 0.1.0

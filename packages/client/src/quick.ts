@@ -32,8 +32,11 @@ import { codeOf, filesOf, patienceMs, unanswered } from "./internal/statusCode.t
  * import { define } from "@holdfast/lifecycle/ServiceSpec"
  *
  * const hello = define({ app: "hello", version: "1.0.0", entry: new URL("./daemon.ts", import.meta.url) })
- * begin(hello)
- * await import("./main.ts")
+ *
+ * export const main = async (): Promise<void> => {
+ *   begin(hello)
+ *   await import("./main.ts")
+ * }
  * ```
  *
  * Source: DESIGN §6, "Order".
@@ -80,7 +83,10 @@ const isDeserted = (paths: ServicePaths): boolean => {
  * import { define } from "@holdfast/lifecycle/ServiceSpec"
  *
  * const hello = define({ app: "hello", version: "1.0.0", entry: new URL("./daemon.ts", import.meta.url) })
- * if (!(await answer(hello))) await import("./main.ts")
+ *
+ * export const main = async (): Promise<void> => {
+ *   if (!(await answer(hello))) await import("./main.ts")
+ * }
  * ```
  *
  * @category constructors

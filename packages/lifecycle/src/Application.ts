@@ -163,6 +163,8 @@ const reserve = (router: HttpRouter.HttpRouter, prefix: string): HttpRouter.Http
  * **Details** `BootFailed` is the only error a boot may end with. `/service/*` is the lifecycle shell's; a route there
  * fails the boot.
  *
+ * **When to use** As the default export of the application's module, which only the owner imports.
+ *
  * **Example**
  *
  * ```ts
@@ -187,6 +189,25 @@ export const make = <A, R>(routes: Layer.Layer<A, BootFailed, R>): Application<N
  * **Gotchas** `Layer.provide` on the routes serves only their building; a service that a handler asks for must come
  * from here or from `HttpRouter.provideRequest`.
  *
+ * **When to use** For whatever the routes need: a database, a cache, the application's own services. `BootFailed` is how such
+ * a layer says that it cannot be had.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as Application from "@holdfast/lifecycle/Application"
+ * import * as Context from "effect/Context"
+ * import * as Effect from "effect/Effect"
+ * import { HttpRouter, HttpServerResponse } from "effect/http"
+ * import * as Layer from "effect/Layer"
+ *
+ * class Greeting extends Context.Service<Greeting, { readonly text: string }>()("hello/Greeting") {}
+ *
+ * export default Application.make(
+ *   HttpRouter.add("GET", "/hello", Effect.map(Greeting, ({ text }) => HttpServerResponse.text(text)))
+ * ).pipe(Application.provide(Layer.succeed(Greeting, { text: "hello" })))
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -205,6 +226,8 @@ export const provide =
  * `layerInProcess` neither is run.
  *
  * **Gotchas** One for each application: a second one fails the boot.
+ *
+ * **When to use** For work under way that a person would miss after an update: open sessions, a queue, a cursor.
  *
  * **Example**
  *

@@ -26,6 +26,24 @@ import type * as Schema from "effect/Schema"
  *
  * **Gotchas** It is a hint about work that was under way, not a store: what must not be lost belongs into a database.
  *
+ * **Example**
+ *
+ * ```ts
+ * import type { Continuity } from "@holdfast/lifecycle/Continuity"
+ * import * as Effect from "effect/Effect"
+ * import * as Schema from "effect/Schema"
+ *
+ * const open = new Set<string>()
+ *
+ * export const sessions: Continuity<ReadonlyArray<string>> = {
+ *   schema: Schema.Array(Schema.String),
+ *   snapshot: Effect.sync(() => [...open]),
+ *   resume: (ids) => Effect.sync(() => ids.forEach((id) => open.add(id)))
+ * }
+ * ```
+ *
+ * Source: service-lifecycle.md "Graceful Session Continuity".
+ *
  * @category models
  * @since 0.1.0
  */

@@ -23,6 +23,17 @@ const textOr = (value: unknown, otherwise: string): string | undefined =>
  *
  * Source: service-lifecycle.md "Registration Contract".
  *
+ * **When to use** On a record of unknown age. `StartupOutcome.parseRegistration` does it by itself.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { adapt } from "@holdfast/lifecycle/LegacyRegistration"
+ *
+ * console.log(adapt({ url: "http://127.0.0.1:4711", pid: 17, password: "never carried over" }))
+ * // => { schema: 1, instanceID: "legacy-17", version: "unknown", url: "http://127.0.0.1:4711", pid: 17 }
+ * ```
+ *
  * @category guards
  * @since 0.1.0
  */
@@ -45,6 +56,21 @@ export const adapt = (value: unknown): Registration | undefined => {
  *
  * **Details** `Moved`; `Kept`: one was there; `Nothing`: no legacy record at `from`, which is left alone. Throws the
  * system's error. Several processes may do it at once: one moves, the others find it there.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { migrate } from "@holdfast/lifecycle/LegacyRegistration"
+ * import { paths } from "@holdfast/lock/ServicePaths"
+ * import { prepare } from "@holdfast/lock/StateDirectory"
+ *
+ * export const moveOnce = (old: string): void => {
+ *   const { directory, registration } = paths({ app: "hello" })
+ *   if (prepare(directory) === undefined && migrate(old, registration) === "Moved") console.warn(`moved ${old}`)
+ * }
+ * ```
+ *
+ * Source: service-lifecycle.md "Registration Contract".
  *
  * @category combinators
  * @since 0.1.0

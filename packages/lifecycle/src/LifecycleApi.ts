@@ -38,6 +38,8 @@ export const Challenged = Schema.Struct({ serverNonce: Schema.String, proof: Sch
 /**
  * Answer to the second round: the token for this instance, and how it is.
  *
+ * **Gotchas** The token is good for this instance at this address only, until the instance ends.
+ *
  * @category schemas
  * @since 0.1.0
  */
@@ -45,6 +47,8 @@ export const Session = Schema.Struct({ token: Schema.String, health: ServiceHeal
 
 /**
  * Addressed to one instance; any other refuses.
+ *
+ * **Details** `targetVersion` is what a client that replaces the service tells all the others: `stopping` shows it.
  *
  * @category schemas
  * @since 0.1.0
@@ -71,6 +75,30 @@ const refusals = [
 
 /**
  * `session`, `health`, `events` (the health now, then at each change) and `stop`.
+ *
+ * **When to use** For a client in another program or language, and to test that a shell keeps to it. `ServiceClient` speaks it
+ * already.
+ *
+ * **Gotchas** Everything but `session` wants the session's token in the header `x-holdfast-token` (`Credential.tokenHeader`).
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { tokenHeader } from "@holdfast/lifecycle/Credential"
+ * import { LifecycleApi } from "@holdfast/lifecycle/LifecycleApi"
+ * import * as Effect from "effect/Effect"
+ * import * as HttpApiClient from "effect/http-api/HttpApiClient"
+ * import * as HttpClient from "effect/http/HttpClient"
+ * import * as HttpClientRequest from "effect/http/HttpClientRequest"
+ *
+ * export const health = (baseUrl: string, token: string) =>
+ *   HttpApiClient.make(LifecycleApi, {
+ *     baseUrl,
+ *     transformClient: HttpClient.mapRequest(HttpClientRequest.setHeader(tokenHeader, token))
+ *   }).pipe(Effect.flatMap((client) => client.service.health()))
+ * ```
+ *
+ * Source: service-lifecycle.md "Service Status"; DESIGN §4 and §5.
  *
  * @category schemas
  * @since 0.1.0

@@ -101,6 +101,27 @@ export interface LifecycleShell {
  * `/service/*` never reaches the application. Everything else gets an immediate 503 until the application is ready.
  * Requests from a browser (`Origin`) or for another host are refused before anything else is looked at.
  *
+ * **When to use** Below `runDaemon` and `ManagedService`, which do this and all around it: lock, lease, secret and
+ * registration are not looked at here.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as Credential from "@holdfast/lifecycle/Credential"
+ * import { open } from "@holdfast/lifecycle/LifecycleShell"
+ *
+ * export const serve = async (secret: Credential.Secret, instanceID: string): Promise<string> => {
+ *   const token = Credential.random()
+ *   const shell = await open({ version: "1.0.0", instanceID, secret, token, drainMs: 1000 })
+ *   shell.onStop(() => void shell.drained().then(shell.close))
+ *   shell.mount((_request, response) => response.end("hello"))
+ *   shell.dispatch({ type: "Booted" })
+ *   return shell.url
+ * }
+ * ```
+ *
+ * Source: DESIGN §2 "LifecycleShell" and §4.
+ *
  * @category constructors
  * @since 0.1.0
  */

@@ -34,6 +34,9 @@ import type { ServiceStatus } from "./ServiceStatus.ts"
 /**
  * The configured port is another program's. Nobody is stopped for it.
  *
+ * **When to use** To show its words: they name the port and what to do. It can happen only where the spec's `listen` names a
+ * port.
+ *
  * @category errors
  * @since 0.1.0
  */
@@ -41,6 +44,8 @@ export class PortTaken extends ServiceError<PortTaken>()("PortTaken", ExitCode.u
 
 /**
  * The secret cannot be used: unreadable, another user's, or open to others.
+ *
+ * **When to use** To show `action`. Such a secret is never replaced by itself.
  *
  * @category errors
  * @since 0.1.0
@@ -51,6 +56,8 @@ export class CredentialUnusable extends ServiceError<CredentialUnusable>()("Cred
 
 /**
  * The registration or another record cannot be written.
+ *
+ * **When to use** To show `action`. A service that nobody could find is not started.
  *
  * @category errors
  * @since 0.1.0
@@ -98,6 +105,29 @@ const toError = (unusable: Unusable, spec: ServiceSpec): PortTaken | CredentialU
  * - `stopped`: returns when the service was stopped, by whomever.
  *
  * Closing the scope stops too.
+ *
+ * **Gotchas** The state directory must be there before the lock is taken (`StateDirectory.prepare`).
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { ManagedService } from "@holdfast/lifecycle/ManagedService"
+ * import { define } from "@holdfast/lifecycle/ServiceSpec"
+ * import { Ownership } from "@holdfast/lock/Ownership"
+ * import { ProcessLock } from "@holdfast/lock/ProcessLock"
+ * import { paths } from "@holdfast/lock/ServicePaths"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const hello = define({ app: "hello", version: "1.0.0", entry: new URL("./daemon.ts", import.meta.url) })
+ * const owner = Ownership.layer().pipe(Layer.provideMerge(ProcessLock.layer(paths(hello).lock)))
+ *
+ * export const main = Effect.flatMap(ManagedService, (service) => service.stopped).pipe(
+ *   Effect.provide(ManagedService.layer(hello, () => import("./application.ts")).pipe(Layer.provide(owner)))
+ * )
+ * ```
+ *
+ * Source: service-lifecycle.md "System Model"; DESIGN §4.
  *
  * @category services
  * @since 0.1.0

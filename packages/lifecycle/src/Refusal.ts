@@ -8,6 +8,15 @@ import * as Schema from "effect/Schema"
 /**
  * The closed list of reasons. The three `service_…` codes answer application requests while there is no application.
  *
+ * **Example**
+ *
+ * ```ts
+ * import { RefusalCode, statusOf } from "@holdfast/lifecycle/Refusal"
+ *
+ * console.log(RefusalCode.literals.filter((code) => statusOf[code] === 503))
+ * // => ["service_starting", "service_stopping", "service_failed"]
+ * ```
+ *
  * @category schemas
  * @since 0.1.0
  */
@@ -26,6 +35,8 @@ export const RefusalCode = Schema.Literals([
 ])
 
 /**
+ * What the schema decodes to.
+ *
  * @category models
  * @since 0.1.0
  */
@@ -44,16 +55,11 @@ export const Refusal = Schema.Struct({
 })
 
 /**
+ * What the schema decodes to.
+ *
  * @category models
  * @since 0.1.0
  */
 export type Refusal = typeof Refusal.Type
 
-/**
- * `statusOf`: the HTTP status each code is sent with. `refusalHeader`: the header that carries the code, by which a
- * client tells the shell's refusals from the application's own answers.
- *
- * @category models
- * @since 0.1.0
- */
 export { refusalHeader, statuses as statusOf } from "./internal/reply.ts"

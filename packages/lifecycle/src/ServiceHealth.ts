@@ -9,6 +9,19 @@ import { ServiceStatus } from "./ServiceStatus.ts"
 /**
  * `healthy: true` means that the lifecycle shell answers as `instanceID`; whether the application does is in `status`.
  *
+ * **Example**
+ *
+ * ```ts
+ * import { ServiceHealth } from "@holdfast/lifecycle/ServiceHealth"
+ * import * as Schema from "effect/Schema"
+ *
+ * const isHealth = Schema.is(ServiceHealth)
+ * console.log(isHealth({ healthy: true, version: "1.0.0", pid: 17, instanceID: "4b1f9c2e", status: { type: "ready" } }))
+ * // => true
+ * ```
+ *
+ * Source: service-lifecycle.md "Service Status".
+ *
  * @category schemas
  * @since 0.1.0
  */
@@ -21,6 +34,8 @@ export const ServiceHealth = Schema.Struct({
 })
 
 /**
+ * What the schema decodes to.
+ *
  * @category models
  * @since 0.1.0
  */

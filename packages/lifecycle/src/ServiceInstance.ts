@@ -17,6 +17,9 @@ import type { ServiceSpec } from "./ServiceSpec.ts"
  * - `progress(text)`: what `starting` shows while the application boots; afterwards it does nothing.
  * - `stop`: ends the service gracefully, as a client's stop would; it returns at once.
  *
+ * **When to use** In a layer or handler of the application: to say what a long boot does, to keep files beside the service's, or
+ * to end the service.
+ *
  * **Example**
  *
  * ```ts

@@ -63,6 +63,8 @@ const isLine = (text: string): boolean => text.trim() !== "" && !/[\r\n]/.test(t
 /**
  * Checks a spec and answers it as it is. Throws `InvalidKey` with one clear sentence; touches nothing.
  *
+ * **When to use** Once for each service, in a module that its daemon and its clients import.
+ *
  * **Example**
  *
  * ```ts
@@ -109,25 +111,20 @@ export const define = <const S extends ServiceSpec>(spec: S): S => {
 /**
  * The name people read.
  *
+ * **When to use** In sentences for people; commands and files are named by `app`.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { titleOf } from "@holdfast/lifecycle/ServiceSpec"
+ *
+ * console.log(titleOf({ app: "hello" })) // => "hello"
+ * console.log(titleOf({ app: "hello", title: "Hello World" })) // => "Hello World"
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
 export const titleOf = (spec: Pick<ServiceSpec, "app" | "title">): string => spec.title ?? spec.app
 
-/**
- * `devVersion(version, import.meta.url)`: the version of a program that is run from its checkout, where every edit makes
- * it another one, so that the next launch replaces the service and runs what was edited.
- *
- * **When to use** As the `version` of a spec, in the module that the daemon and its clients share.
- *
- * **Details** In a checkout: `1.0.0+dev.20261130T190053123Z`, a valid build of semver, by the newest change of a source
- * file or the `package.json` of the package that the module is in; tests, dot files and what is built are no sources. It
- * is the same in every process while nothing is edited. Installed below `node_modules`, in a directory of built files,
- * in a compiled program, or outside of any repository the version stays as it is. Never throws.
- *
- * `isOutdated(spec)`: the package of its entry was edited since that version was computed.
- *
- * @category constructors
- * @since 0.1.0
- */
 export { devVersion, isOutdated } from "./internal/devVersion.ts"

@@ -12,6 +12,27 @@ import * as Schema from "effect/Schema"
  * **Gotchas** `failed` is a boot that failed; the process is alive and holds the lock. A failure after `ready` ends
  * the process instead.
  *
+ * **Example**
+ *
+ * ```ts
+ * import type { ServiceStatus } from "@holdfast/lifecycle/ServiceStatus"
+ *
+ * export const mark = (status: ServiceStatus): string => {
+ *   switch (status.type) {
+ *     case "starting":
+ *       return status.progress ?? "…"
+ *     case "ready":
+ *       return "✓"
+ *     case "stopping":
+ *       return status.targetVersion === undefined ? "stopping" : `→ ${status.targetVersion}`
+ *     case "failed":
+ *       return `${status.message} ${status.action}`
+ *   }
+ * }
+ * ```
+ *
+ * Source: service-lifecycle.md "Service Status".
+ *
  * @category schemas
  * @since 0.1.0
  */
@@ -23,6 +44,8 @@ export const ServiceStatus = Schema.Union([
 ])
 
 /**
+ * What the schema decodes to.
+ *
  * @category models
  * @since 0.1.0
  */

@@ -21,6 +21,22 @@ const probeTimeoutMs = 500
  * **Details** No registration, another instance's, or no answer within half a second is "not serving". Who listens
  * there without knowing the secret is not either.
  *
+ * **When to use** As the `probe` of a claim, for a service with the policy `fenced`. `runDaemon` passes it by itself.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { servingProbe } from "@holdfast/lifecycle/ServingProbe"
+ * import type { HeldLock } from "@holdfast/lock/gate"
+ * import { claim } from "@holdfast/lock/lease"
+ * import type { ServicePaths } from "@holdfast/lock/ServicePaths"
+ *
+ * export const claimFenced = (files: ServicePaths, instanceID: string, lock: HeldLock | undefined) =>
+ *   claim(files.lease, { instanceID, lock, probe: servingProbe(files) })
+ * ```
+ *
+ * Source: wake-recovery-plan.md "Implementation steps"; DESIGN §3 "fenced".
+ *
  * @category constructors
  * @since 0.1.0
  */

@@ -76,6 +76,16 @@ const text = (value: unknown): value is string => typeof value === "string" && v
 /**
  * The plain guard for the `Registration` schema, for before Effect is loaded; a contract test holds the two together.
  *
+ * **When to use** On a value that was parsed already; `parseRegistration` takes the text, and older and later shapes.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { registrationOf } from "@holdfast/lifecycle/StartupOutcome"
+ *
+ * console.log(registrationOf({ schema: 1, instanceID: "4b1f9c2e" })) // => undefined
+ * ```
+ *
  * @category guards
  * @since 0.1.0
  */
@@ -98,6 +108,21 @@ const later = (value: Record<string, unknown> | undefined): Registration | undef
  * Decodes a registration file's text; a legacy one is adapted (`LegacyRegistration`), one of a later schema read as far
  * as it goes; `undefined` for garbage and for other shapes.
  *
+ * **When to use** On the text of a registration file, whoever wrote it.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { parseRegistration } from "@holdfast/lifecycle/StartupOutcome"
+ * import * as files from "@holdfast/lock/files"
+ * import type { ServicePaths } from "@holdfast/lock/ServicePaths"
+ *
+ * export const registeredAt = ({ registration }: ServicePaths): string | undefined => {
+ *   const reading = files.read(registration)
+ *   return reading._tag === "Text" ? parseRegistration(reading.text)?.url : undefined
+ * }
+ * ```
+ *
  * @category guards
  * @since 0.1.0
  */
@@ -108,6 +133,17 @@ export const parseRegistration = (json: string): Registration | undefined => {
 
 /**
  * The plain guard for the `ServiceHealth` schema.
+ *
+ * **Details** A field more than today's is no harm and is left out.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { healthOf } from "@holdfast/lifecycle/StartupOutcome"
+ *
+ * const answer = { healthy: true, version: "2.0.0", pid: 17, instanceID: "4b1f9c2e", status: { type: "ready", load: 0.5 } }
+ * console.log(healthOf(answer)?.status) // => { type: "ready" }
+ * ```
  *
  * @category guards
  * @since 0.1.0
@@ -148,6 +184,17 @@ const kinds = ["directory", "credential", "lock", "lease", "port"] as const
 /**
  * Decodes one line of the pipe; `undefined` for anything else that a program may print there.
  *
+ * **When to use** On each line that a contender writes to its startup pipe.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { parseOutcome } from "@holdfast/lifecycle/StartupOutcome"
+ *
+ * console.log(parseOutcome(`{"type":"held","pid":17}`)) // => { type: "held", pid: 17 }
+ * console.log(parseOutcome("listening on port 80")) // => undefined
+ * ```
+ *
  * @category guards
  * @since 0.1.0
  */
@@ -182,6 +229,21 @@ export const parseOutcome = (line: string): StartupOutcome | undefined => {
 
 /**
  * Decodes the hand-over; `undefined` when the variable is not set. Throws a sentence when it is set and no hand-over.
+ *
+ * **When to use** In a daemon that does without `runDaemon`; then remove the variable, so that what the service starts does
+ * not take itself for it.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { parseHandOver, variable } from "@holdfast/lifecycle/StartupOutcome"
+ *
+ * export const directory = (): string | undefined => {
+ *   const handOver = parseHandOver(process.env[variable])
+ *   delete process.env[variable]
+ *   return handOver?.directory
+ * }
+ * ```
  *
  * @category guards
  * @since 0.1.0

@@ -26,6 +26,8 @@ import { type HandOver, parseHandOver, type StartupOutcome, variable } from "./S
  *
  * **Gotchas** Import the application only in the function, never at the top of the daemon's module.
  *
+ * **When to use** As the only thing that the module named by the spec's `entry` does.
+ *
  * **Example**
  *
  * ```ts

@@ -15,6 +15,8 @@ import { ServiceError } from "./ServiceError.ts"
 /**
  * A newer owner has written; nothing of this write was done. `ours` and `stored` are epochs.
  *
+ * **When to use** To end what this owner still does: it was superseded, whatever its lease said when it looked.
+ *
  * @category errors
  * @since 0.1.0
  */
@@ -44,6 +46,28 @@ export interface FencedDatabase {
  * owns. A lease alone cannot stop that write; the store can.
  *
  * **Gotchas** Writes that do not go through it are not fenced. Reads are not either.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { Fence } from "@holdfast/lock/Fence"
+ * import { Ownership } from "@holdfast/lock/Ownership"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ * import { DatabaseSync } from "node:sqlite"
+ *
+ * const database = new DatabaseSync(":memory:")
+ * database.exec("CREATE TABLE notes (note TEXT)")
+ *
+ * const keep = (note: string) =>
+ *   Effect.flatMap(Fence, (fence) =>
+ *     fence.write(() => database.prepare("INSERT INTO notes VALUES (?)").run(note).changes))
+ *
+ * const layer = Fence.layer(database).pipe(Layer.provide(Ownership.layerMemory))
+ * console.log(await Effect.runPromise(keep("hello").pipe(Effect.provide(layer)))) // => 1
+ * ```
+ *
+ * Source: DESIGN §3 "Fence".
  *
  * @category services
  * @since 0.1.0

@@ -34,6 +34,19 @@ export interface LeaseTimes {
 /**
  * Checks the times; throws one clear sentence.
  *
+ * **Details** Without options 30 s and 10 s (DESIGN §7); answers milliseconds. Throws a `RangeError` where `renew` is not
+ * above zero, or more than a third of `lease`.
+ *
+ * **When to use** Where times come from a setting, before anything is claimed with them.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { checkTimes } from "@holdfast/lock/LeaseHeartbeat"
+ *
+ * console.log(checkTimes({ lease: "1 minute", renew: "15 seconds" })) // => { leaseMs: 60000, renewMs: 15000 }
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -84,6 +97,32 @@ const retryMs = 1000
  * Starts to renew `claim`, for the life of the scope.
  *
  * **Gotchas** It ends nobody by itself: whoever starts it waits for `lost` and stops.
+ *
+ * **When to use** For an owner that is put together by hand. `Ownership.layer` does all of this.
+ *
+ * **Details** It renews every `renew`, a second after a renewal that could not be written, and at once after a gap (`Wake`).
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as identity from "@holdfast/lock/identity"
+ * import { provable } from "@holdfast/lock/lease"
+ * import * as LeaseHeartbeat from "@holdfast/lock/LeaseHeartbeat"
+ * import { LeaseStore } from "@holdfast/lock/LeaseStore"
+ * import { ProcessLock } from "@holdfast/lock/ProcessLock"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const untilSuperseded = Effect.gen(function*() {
+ *   const store = yield* LeaseStore
+ *   const lock = yield* ProcessLock
+ *   const lockInode = provable(lock.path, yield* lock.inode)
+ *   const claim = yield* store.claim({ instanceID: "4b1f9c2e", identity: identity.own(), lockInode })
+ *   const heartbeat = yield* LeaseHeartbeat.make({ store, lock, claim, times: LeaseHeartbeat.checkTimes() })
+ *   return yield* heartbeat.lost
+ * }).pipe(Effect.scoped)
+ * ```
+ *
+ * Source: wake-recovery-plan.md "Contracts"; DESIGN §3 "Renewal".
  *
  * @category constructors
  * @since 0.1.0

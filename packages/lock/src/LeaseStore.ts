@@ -88,6 +88,28 @@ export interface LeaseStatus {
  * **Gotchas** An epoch is never handed out twice by one store; a store put back from an older copy can hand one out
  * again, which is why a fence moves the owner past what it has seen.
  *
+ * **When to use** Through `Ownership`, which claims, renews and releases. By itself to look (`status`), or for an owner that
+ * is put together by hand.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as identity from "@holdfast/lock/identity"
+ * import { LeaseStore } from "@holdfast/lock/LeaseStore"
+ * import * as Effect from "effect/Effect"
+ *
+ * const twice = Effect.gen(function*() {
+ *   const store = yield* LeaseStore
+ *   const claimant = { instanceID: "4b1f9c2e", identity: identity.own(), lockInode: null }
+ *   yield* store.release(yield* store.claim(claimant))
+ *   const { epoch } = yield* store.claim(claimant)
+ *   return epoch
+ * })
+ * console.log(await Effect.runPromise(twice.pipe(Effect.provide(LeaseStore.layerMemory())))) // => 2
+ * ```
+ *
+ * Source: wake-recovery-plan.md "Contracts"; DESIGN §3 "Lease".
+ *
  * @category services
  * @since 0.1.0
  */
@@ -125,7 +147,12 @@ export class LeaseStore extends Context.Service<
     )
 }
 
-/** DESIGN §7. */
+/**
+ * How long a renewal is good for where nothing else is said (DESIGN §7).
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export const defaultLease = "30 seconds"
 
 const inMemory = (): (() => LeaseDatabase) => {

@@ -33,6 +33,17 @@ export interface OwnerNote {
 /**
  * `<device>:<inode>` of the file at `path`; `undefined` when there is none or it cannot be seen.
  *
+ * **When to use** To tell whether a path still names the file that was opened: a lock that was deleted and made again is
+ * another lock.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { inodeOf } from "@holdfast/lock/OwnerNote"
+ *
+ * export const wasReplaced = (path: string, held: string): boolean => inodeOf(path) !== held
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -58,6 +69,22 @@ const isNote = (value: unknown): value is OwnerNote => {
 
 /**
  * The note at `path`, or `undefined` when there is none, it is garbage or of another shape.
+ *
+ * **Details** A file above 64 KiB is no note. What the note says is not looked into: its process may have ended long ago.
+ *
+ * **When to use** To show what is written there. Whether it still holds, `living` and `holder` tell.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as OwnerNote from "@holdfast/lock/OwnerNote"
+ * import { paths } from "@holdfast/lock/ServicePaths"
+ *
+ * export const runningSince = (): Date | undefined => {
+ *   const note = OwnerNote.read(paths({ app: "hello" }).owner)
+ *   return note === undefined ? undefined : new Date(note.startedAt)
+ * }
+ * ```
  *
  * @category combinators
  * @since 0.1.0
@@ -89,6 +116,25 @@ export interface NoteOptions {
 /**
  * Writes this process's note. Only the lock holder may; throws the system's error.
  *
+ * **Details** Whole or not at all, mode 0600. `startedAt` is now where it is not given.
+ *
+ * **When to use** As soon as the lock is held, so that contenders that come can leave without touching it.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { enter } from "@holdfast/lock/gate"
+ * import * as OwnerNote from "@holdfast/lock/OwnerNote"
+ * import type { ServicePaths } from "@holdfast/lock/ServicePaths"
+ *
+ * export const become = async ({ lock, owner }: ServicePaths, instanceID: string): Promise<boolean> => {
+ *   const outcome = await enter(lock, { note: owner })
+ *   if (outcome._tag !== "Acquired") return false
+ *   OwnerNote.write(owner, { instanceID, lock })
+ *   return true
+ * }
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -109,6 +155,19 @@ export const write = (path: string, options: NoteOptions): OwnerNote => {
  * Writes this process's note again where it is missing, damaged, somebody else's, or about a lock file that is not there
  * any more. `true` when it had to.
  *
+ * **When to use** Now and then while the lock is held, since somebody may tidy the directory up. Throws the system's error.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as OwnerNote from "@holdfast/lock/OwnerNote"
+ * import type { ServicePaths } from "@holdfast/lock/ServicePaths"
+ *
+ * export const heal = ({ lock, owner }: ServicePaths, instanceID: string): void => {
+ *   if (OwnerNote.reassert(owner, { instanceID, lock })) console.warn(`put back: ${owner}`)
+ * }
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -123,6 +182,20 @@ export const reassert = (path: string, options: NoteOptions): boolean => {
 /**
  * Removes the note, as far as it is still that instance's: who holds no lock any more must not be believed to.
  *
+ * **When to use** Before the lock is let go of. A note of another instance stays.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { type HeldLock, release } from "@holdfast/lock/gate"
+ * import * as OwnerNote from "@holdfast/lock/OwnerNote"
+ *
+ * export const leave = (lock: HeldLock, note: string, instanceID: string): void => {
+ *   OwnerNote.removeOwn(note, instanceID)
+ *   release(lock)
+ * }
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -135,6 +208,18 @@ export const removeOwn = (path: string, instanceID: string): void => {
  *
  * **When to use** For a contender that can leave without touching the lock. A wrong answer costs one loser, never a
  * second owner.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as OwnerNote from "@holdfast/lock/OwnerNote"
+ * import { paths } from "@holdfast/lock/ServicePaths"
+ *
+ * export const ownerPid = (): number | undefined => {
+ *   const { lock, owner } = paths({ app: "hello" })
+ *   return OwnerNote.living(owner, lock)?.pid
+ * }
+ * ```
  *
  * @category combinators
  * @since 0.1.0
@@ -152,7 +237,7 @@ export const living = (note: string, lock: string): OwnerNote | undefined => {
  * home directory; nobody can tell from here whether it runs. `Unknown`: its process cannot be seen from here. `Nobody`:
  * there is no note, it is about another lock file, or its process has ended.
  *
- * @category combinators
+ * @category models
  * @since 0.1.0
  */
 export type Holder =
@@ -161,7 +246,31 @@ export type Holder =
   | { readonly _tag: "Nobody" }
 
 /**
- * See `Holder`.
+ * Who holds the lock at `lock`, by the note at `note`: see `Holder`. It takes no lock and throws nothing.
+ *
+ * **When to use** For people and diagnostics, where "nobody" and "cannot be told from here" must not be confused.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as OwnerNote from "@holdfast/lock/OwnerNote"
+ * import { paths } from "@holdfast/lock/ServicePaths"
+ *
+ * export const who = (): string => {
+ *   const { lock, owner } = paths({ app: "hello" })
+ *   const holder = OwnerNote.holder(owner, lock)
+ *   switch (holder._tag) {
+ *     case "Here":
+ *       return `PID ${holder.note.pid}`
+ *     case "Elsewhere":
+ *       return `a process on ${holder.host}`
+ *     case "Unknown":
+ *       return `PID ${holder.note.pid}, if it still runs`
+ *     case "Nobody":
+ *       return "nobody"
+ *   }
+ * }
+ * ```
  *
  * @category combinators
  * @since 0.1.0

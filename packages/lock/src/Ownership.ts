@@ -57,6 +57,10 @@ export type Policy = { readonly _tag: "strict" } | { readonly _tag: "fenced"; re
  * }).pipe(Effect.provide(Ownership.layer().pipe(Layer.provide(ProcessLock.layer("/tmp/hello/service.lock")))))
  * ```
  *
+ * **When to use** As what must be provided where only the one owner may act, and whoever was owner before must notice.
+ *
+ * Source: wake-recovery-plan.md "Approach"; DESIGN §3.
+ *
  * @category services
  * @since 0.1.0
  */

@@ -41,6 +41,18 @@ const words: Readonly<Record<string, readonly [reason: string, action: string]>>
 /**
  * Normalises a thrown system error. `doing` completes "Cannot … <path>".
  *
+ * **When to use** Where a system error is to be read by a person. An errno that has no words of its own is named.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { problem } from "@holdfast/lock/Problem"
+ *
+ * const found = problem("write to", "/var/lib/hello", { code: "EROFS" })
+ * console.log(found.message) // => "Cannot write to /var/lib/hello: the file system is read-only."
+ * console.log(found.action) // => "Make it writable, or name another directory."
+ * ```
+ *
  * @category constructors
  * @since 0.1.0
  */
@@ -53,6 +65,16 @@ export const problem = (doing: string, path: string, error: unknown): Problem =>
 
 /**
  * Text of unknown origin as part of one line: control characters and line breaks become spaces.
+ *
+ * **When to use** Before text of a file, a path or another program is shown: it may hold escape sequences of a terminal.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { oneLine } from "@holdfast/lock/Problem"
+ *
+ * console.log(oneLine("two\nlines")) // => "two lines"
+ * ```
  *
  * @category combinators
  * @since 0.1.0

@@ -64,7 +64,7 @@ const toError = (outcome: NotAcquired): LockError => {
  * import { ProcessLock } from "@holdfast/lock/ProcessLock"
  * import * as Effect from "effect/Effect"
  *
- * const alone = Effect.gen(function*() {
+ * export const alone = Effect.gen(function*() {
  *   const lock = yield* ProcessLock
  *   return lock.primitive
  * }).pipe(Effect.provide(ProcessLock.layer("/tmp/hello.lock")))

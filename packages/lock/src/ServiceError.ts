@@ -18,6 +18,8 @@ const said = { message: Schema.String, action: Schema.String }
  * A tagged error with `message`, `action` and the two annotations that `effect/cli` and `runMain` read: one line
  * without a stack for the person, and the exit code for the shell.
  *
+ * **When to use** For every error of an application that a person may see, so that it ends like those of Holdfast.
+ *
  * **Example**
  *
  * ```ts

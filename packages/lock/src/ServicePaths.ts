@@ -8,6 +8,7 @@
 import { homeOfUser } from "./internal/passwd.ts"
 
 export { homeOfUser } from "./internal/passwd.ts"
+export { isSocketName, isStateName, olderLogOf, socketOf } from "./internal/stateNames.ts"
 
 const os = process.getBuiltinModule("node:os")
 const path = process.getBuiltinModule("node:path")
@@ -61,6 +62,8 @@ export type ServicePaths = Readonly<
 /**
  * A key or an environment from which no paths can be made. `message` is one sentence for a person, `action` what to do.
  *
+ * **When to use** To end with `ExitCode.usage`: the key is the program's or its user's, and nothing was created.
+ *
  * @category errors
  * @since 0.1.0
  */
@@ -101,6 +104,16 @@ const checked = (what: string, value: string, pattern: RegExp, allowed: string):
  *
  * **Details** Throws `InvalidKey`; touches nothing.
  *
+ * **When to use** Where a name comes from a person, to say so before anything is looked for.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { validate } from "@holdfast/lock/ServicePaths"
+ *
+ * console.log(validate({ app: "hello" })) // => { app: "hello", channel: "stable", profile: "default" }
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -115,12 +128,21 @@ export const validate = (
 /**
  * The environment variable that names the state directory of `app`: `CODESEARCH_STATE_DIR` for `codesearch`.
  *
+ * **When to use** In help texts and tests.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { stateDirVariable } from "@holdfast/lock/ServicePaths"
+ *
+ * console.log(stateDirVariable("code-search")) // => "CODE_SEARCH_STATE_DIR"
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
 export const stateDirVariable = (app: string): string => `${app.toUpperCase().replaceAll("-", "_")}_STATE_DIR`
 
-/** Paths as that platform writes them, whatever machine computes them. */
 const pathOn = (platform: NodeJS.Platform) => (platform === "win32" ? path.win32 : path.posix)
 
 const homeRelative = (around: Surroundings, app: string): string => {
@@ -166,6 +188,17 @@ const absolute = (around: Surroundings, named: string): string => {
  * **Details** The directory is, in this order: the key's, `<APP>_STATE_DIR`, the platform's place in the home of the
  * password database, then in `HOME`. Throws `InvalidKey`.
  *
+ * **When to use** In tests, and to say where another machine keeps its files. For this machine there is `paths`.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { resolve } from "@holdfast/lock/ServicePaths"
+ *
+ * const mac = { platform: "darwin", environment: {}, home: () => "/Users/ada", cwd: () => "/" } as const
+ * console.log(resolve({ app: "hello" }, mac).log) // => "/Users/ada/Library/Application Support/hello/service.log"
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -195,7 +228,7 @@ const filesOf = ({ join }: Pick<typeof path, "join">, directory: string, base: s
 }
 
 /**
- * Every path of a service, for this user on this machine. Creates nothing.
+ * Every path of a service, for this user on this machine. Creates nothing. Throws `InvalidKey`. Source: DESIGN §8.
  *
  * **When to use** Wherever a file of the service is meant; never join a path by hand.
  *
@@ -210,8 +243,6 @@ const filesOf = ({ join }: Pick<typeof path, "join">, directory: string, base: s
  * console.log(paths({ app: "hello", directory: "/tmp/hello" }).lock) // => "/tmp/hello/service.lock"
  * ```
  *
- * Throws `InvalidKey` with one sentence. Source: DESIGN §8.
- *
  * @category constructors
  * @since 0.1.0
  */
@@ -221,6 +252,16 @@ export const paths = (key: ServiceKey): ServicePaths =>
 /**
  * The paths of the service whose lock this is: the lock names the directory and the base that all files share.
  *
+ * **When to use** Where only the lock is known, as in a layer over `ProcessLock`.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { besideLock } from "@holdfast/lock/ServicePaths"
+ *
+ * console.log(besideLock("/tmp/hello/service.lock").lease) // => "/tmp/hello/service.lease.db"
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -228,62 +269,22 @@ export const besideLock = (lock: string): ServicePaths =>
   filesOf(path, path.dirname(lock), path.basename(lock).replace(/\.lock$/, ""))
 
 /**
- * The Unix socket of one instance, in a directory of your choice. Its name carries the beginning of the `instanceID`, so
- * that no successor has to remove a predecessor's.
- *
- * @category combinators
- * @since 0.1.0
- */
-export const socketOf = (paths: Pick<ServicePaths, "directory" | "lock">, instanceID: string): string =>
-  path.join(paths.directory, `${path.basename(paths.lock, ".lock")}.${instanceID.slice(0, 8)}.sock`)
-
-/**
- * Whether a file's name is that of a socket of this service, of whichever instance.
- *
- * @category guards
- * @since 0.1.0
- */
-export const isSocketName = (paths: Pick<ServicePaths, "lock">, name: string): boolean => {
-  const base = `${path.basename(paths.lock, ".lock")}.`
-  return name.startsWith(base) && /^[0-9a-f]{8}\.sock$/.test(name.slice(base.length))
-}
-
-/**
- * The older part of a log, kept beside it once it grew beyond its bound.
- *
- * @category combinators
- * @since 0.1.0
- */
-export const olderLogOf = (log: string): string => `${log}.1`
-
-/** `files.replace` and `files.create` write here first; a writer that was killed leaves it. */
-const temporary = /\.\d+\.[a-z0-9]+\.tmp$/
-
-/**
- * Whether a file's name is that of something this service keeps, whatever its state: its records, what SQLite and a
- * killed writer leave beside them, its sockets and its log. Never its lock, which outlives every owner, and never a file
- * of the application or of another service in the same directory.
- *
- * @category guards
- * @since 0.1.0
- */
-export const isStateName = (paths: ServicePaths, name: string): boolean => {
-  const { budget, cache, continuity, lease, log, owner, registration, secret, spawnLock } = paths
-  const kept = [registration, owner, secret, continuity, lease, log, spawnLock, budget]
-  const beside = [`${continuity}.set-aside`, `${lease}-journal`, olderLogOf(log), cache]
-  const written = name.replace(temporary, "")
-  return (
-    [...kept, ...beside].some((file) => path.basename(file) === name) ||
-    (written !== name && kept.some((file) => path.basename(file) === written)) ||
-    isSocketName(paths, name)
-  )
-}
-
-/**
  * A profile for one service per workspace: 16 hexadecimal digits of the directory's real path.
  *
  * **Details** Two names of one directory (symbolic links, `..`, a trailing slash) give one profile. A directory that
  * does not exist is taken by its absolute path.
+ *
+ * **When to use** As the `profile` of a spec, where each workspace has a service of its own.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { paths, profileOf } from "@holdfast/lock/ServicePaths"
+ *
+ * export const here = () => paths({ app: "hello", profile: profileOf(process.cwd()) })
+ *
+ * console.log(profileOf("/usr/lib/..") === profileOf("/usr/")) // => true
+ * ```
  *
  * @category combinators
  * @since 0.1.0

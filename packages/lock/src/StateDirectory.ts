@@ -45,6 +45,20 @@ const removeEmpty = (directory: string): void => {
  * is not there yet is fine. Being root is no excuse to use another user's: `sudo` would leave files the user cannot
  * read.
  *
+ * **When to use** Before a service is looked for: a directory that others may write to is not believed.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { paths } from "@holdfast/lock/ServicePaths"
+ * import { inspect } from "@holdfast/lock/StateDirectory"
+ *
+ * export const warn = (): void => {
+ *   const problem = inspect(paths({ app: "hello" }).directory)
+ *   if (problem !== undefined) console.warn(problem.message, problem.action)
+ * }
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -84,6 +98,24 @@ export const inspect = (directory: string): Problem | undefined => {
  *
  * **Details** Answers the problem instead of throwing; then nothing was created or changed. An existing directory is
  * never changed, also not its mode.
+ *
+ * **When to use** Before `enter`, which needs the directory.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { enter, type GateOutcome } from "@holdfast/lock/gate"
+ * import { paths } from "@holdfast/lock/ServicePaths"
+ * import { prepare } from "@holdfast/lock/StateDirectory"
+ *
+ * export const become = async (): Promise<GateOutcome> => {
+ *   const { directory, lock, owner } = paths({ app: "hello" })
+ *   const problem = prepare(directory)
+ *   return problem === undefined ? enter(lock, { note: owner }) : { _tag: "Failed", ...problem }
+ * }
+ * ```
+ *
+ * Source: DESIGN §8.
  *
  * @category combinators
  * @since 0.1.0

@@ -22,6 +22,18 @@ const counter = (name: string, description: string) => Metric.counter(name, { de
  * - `stops`: a stop was performed; attribute `outcome`: `drained`, or `cut` when requests in flight were, at the deadline.
  * - `stopDuration`: from the stop's beginning until nothing was in flight any more.
  *
+ * **When to use** To read one in a program of your own. An exporter finds them by itself.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { metrics } from "@holdfast/lock/Telemetry"
+ * import * as Effect from "effect/Effect"
+ * import * as Metric from "effect/Metric"
+ *
+ * console.log((await Effect.runPromise(Metric.value(metrics.supersessions))).count) // => 0
+ * ```
+ *
  * @category metrics
  * @since 0.1.0
  */

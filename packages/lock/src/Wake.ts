@@ -33,6 +33,8 @@ export interface Reading {
 /**
  * How often it is looked, in milliseconds.
  *
+ * **Details** A gap is noticed when it is two seconds longer than that (DESIGN §7).
+ *
  * @category models
  * @since 0.1.0
  */
@@ -47,6 +49,18 @@ const noticeable = 2000
  * **Details** A wall clock that was set back is no gap; one that was set forward looks like sleep, which costs a renewal
  * and nothing else.
  *
+ * **When to use** With readings of your own; `gaps` reads once a second.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as Wake from "@holdfast/lock/Wake"
+ *
+ * const before = { wall: 0, monotonic: 0 }
+ * console.log(Wake.between(before, { wall: 3_601_000, monotonic: 1000 })) // => { kind: "slept", ms: 3600000 }
+ * console.log(Wake.between(before, { wall: 61_000, monotonic: 61_000 })) // => { kind: "frozen", ms: 60000 }
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -60,6 +74,22 @@ export const between = (before: Reading, after: Reading): Gap | undefined => {
 
 /**
  * Both clocks now.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as Wake from "@holdfast/lock/Wake"
+ * import * as Effect from "effect/Effect"
+ *
+ * // How long it took by both clocks: they differ when the machine slept meanwhile.
+ * export const timed = <A, E, R>(self: Effect.Effect<A, E, R>) =>
+ *   Effect.gen(function*() {
+ *     const before = yield* Wake.read
+ *     const value = yield* self
+ *     const after = yield* Wake.read
+ *     return { value, wall: after.wall - before.wall, monotonic: after.monotonic - before.monotonic }
+ *   })
+ * ```
  *
  * @category constructors
  * @since 0.1.0
@@ -77,6 +107,18 @@ export const read: Effect.Effect<Reading> = Effect.gen(function* () {
  * **Gotchas** A virtual machine that is paused sees neither clock move, so nothing is noticed there.
  *
  * Source: wake-recovery-plan.md; DESIGN §3 "After a gap".
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as Wake from "@holdfast/lock/Wake"
+ * import * as Effect from "effect/Effect"
+ * import * as Stream from "effect/Stream"
+ *
+ * export const watching = Wake.gaps.pipe(
+ *   Stream.runForEach(({ kind, ms }) => Effect.logInfo(`${kind} for ${Math.round(ms / 1000)} s; looking again`))
+ * )
+ * ```
  *
  * @category constructors
  * @since 0.1.0

@@ -41,6 +41,17 @@ const kinds: Readonly<Record<number, readonly [name: string, remote: boolean]>> 
 /**
  * The pure part. An unknown number is named by itself and counts as local: its lock was tested by then.
  *
+ * **Example**
+ *
+ * ```ts
+ * import * as fileSystem from "@holdfast/lock/fileSystem"
+ *
+ * console.log(fileSystem.named(0x6969)) // => { name: "nfs", remote: true }
+ * console.log(fileSystem.named(0xef53)) // => { name: "ext4", remote: false }
+ * ```
+ *
+ * Source: statfs(2).
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -51,6 +62,21 @@ export const named = (magic: number): FileSystem => {
 
 /**
  * The file system that `file` is on, or would be; `undefined` where the platform does not say (Linux does).
+ *
+ * **When to use** To say it to a person, and to believe an inode only where no other machine has it (`lease.provable`).
+ *
+ * **Details** Where the file is not there yet, the nearest directory above it is asked.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as fileSystem from "@holdfast/lock/fileSystem"
+ *
+ * export const warnIfShared = (directory: string): void => {
+ *   const found = fileSystem.of(directory)
+ *   if (found?.remote === true) console.warn(`${directory} is on ${found.name}: other machines may write to it.`)
+ * }
+ * ```
  *
  * @category constructors
  * @since 0.1.0

@@ -30,6 +30,26 @@ const largest = 64 * 1024
  *
  * **Details** A directory, a device or a file above `limit` (64 KiB) at that path is `Unreadable`.
  *
+ * **When to use** For every record of a service: it does not wait for a FIFO, and reads no large file.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as files from "@holdfast/lock/files"
+ *
+ * export const settings = (file: string): unknown => {
+ *   const reading = files.read(file)
+ *   switch (reading._tag) {
+ *     case "Text":
+ *       return JSON.parse(reading.text)
+ *     case "Absent":
+ *       return {}
+ *     case "Unreadable":
+ *       throw new Error(`${file} cannot be read: ${reading.code}`)
+ *   }
+ * }
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -93,6 +113,23 @@ const renamePatiently = (from: string, to: string): void => {
  *
  * **Details** A rename that is refused with EPERM, EACCES or EBUSY is tried again for a tenth of a second.
  *
+ * **When to use** For every small record that another process may read at any moment.
+ *
+ * **Gotchas** Another file is at the path afterwards: never for a file that is also a lock (`rewrite`).
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as files from "@holdfast/lock/files"
+ * import * as os from "node:os"
+ * import * as path from "node:path"
+ *
+ * const file = path.join(os.tmpdir(), "hello.json")
+ * files.replace(file, `{"answer":42}\n`)
+ * const reading = files.read(file)
+ * console.log(reading._tag === "Text" && reading.text) // => "{\"answer\":42}\n"
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -104,6 +141,20 @@ export const replace = (path: string, text: string): void =>
 
 /**
  * Like `replace`, but never over an existing file: temporary file, fsync, link. `false` when one was there.
+ *
+ * **When to use** Where whoever comes first decides, as with a secret.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as files from "@holdfast/lock/files"
+ * import * as os from "node:os"
+ * import * as path from "node:path"
+ *
+ * const file = path.join(os.tmpdir(), "hello.secret")
+ * console.log(files.create(file, "first")) // => true
+ * console.log(files.create(file, "second")) // => false
+ * ```
  *
  * @category combinators
  * @since 0.1.0
@@ -131,6 +182,17 @@ const pageSize = 4096
  * **Details** It never creates a file, follows no link, and leaves alone what is no regular file. A reader that comes in
  * the middle may find half of it, as after a crash, so it must be able to do without.
  *
+ * **Example**
+ *
+ * ```ts
+ * import * as files from "@holdfast/lock/files"
+ * import type { ServicePaths } from "@holdfast/lock/ServicePaths"
+ *
+ * // Only under that lock.
+ * export const keepBudget = ({ budget }: ServicePaths, starts: number): boolean =>
+ *   files.rewrite(budget, JSON.stringify({ starts }))
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -156,6 +218,17 @@ export const rewrite = (path: string, text: string): boolean => {
 /**
  * Removes a file; one that is not there is fine.
  *
+ * **Details** Throws the system's error where it cannot be removed. It removes no directory.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as files from "@holdfast/lock/files"
+ * import type { ServicePaths } from "@holdfast/lock/ServicePaths"
+ *
+ * export const forget = ({ continuity }: ServicePaths): void => files.remove(continuity)
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -164,6 +237,18 @@ export const remove = (path: string): void => fs.rmSync(path, { force: true })
 /**
  * Removes temporary files that writers of `path` left when they were killed. Only the owner of the record may: nobody
  * else writes it then.
+ *
+ * **When to use** As the owner, at the start.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as files from "@holdfast/lock/files"
+ * import type { ServicePaths } from "@holdfast/lock/ServicePaths"
+ *
+ * // As the owner, before the first write.
+ * export const tidy = ({ registration }: ServicePaths): void => files.sweep(registration)
+ * ```
  *
  * @category combinators
  * @since 0.1.0

@@ -66,18 +66,24 @@ const monotonicMs = (): number => Number(process.hrtime.bigint() / 1_000_000n)
 /**
  * Takes the lock at `path`, or says who has it.
  *
+ * **When to use** As the first thing a contender does, before it loads what only an owner needs. In a program that has
+ * loaded Effect already, `ProcessLock.layer` does the same.
+ *
  * **Details** Without waiting, but for `retryForMs` (1,000) after a refusal while the owner's note does not name a
  * running process: it may have just died. The lock file is created with mode 0600 and never removed.
  *
- * **Gotchas** The directory must exist (`StateDirectory.prepare`).
+ * **Gotchas** The directory must exist (`StateDirectory.prepare`). Nothing is thrown; what is not `Acquired` is not ours.
  *
  * **Example**
  *
  * ```ts
  * import { enter } from "@holdfast/lock/gate"
  *
- * const outcome = await enter("/tmp/hello.lock")
- * if (outcome._tag !== "Acquired") process.exit(0)
+ * export const main = async (): Promise<void> => {
+ *   const outcome = await enter("/tmp/hello/service.lock")
+ *   if (outcome._tag !== "Acquired") process.exit(0)
+ *   await import("./main.ts")
+ * }
  * ```
  *
  * Source: service-lifecycle.md "Election"; DESIGN §3.
@@ -111,6 +117,23 @@ export const enter = async (path: string, options: GateOptions = {}): Promise<Ga
  * The descriptor that holds the lock, for a child that is to hold it as well: it stays locked until both have closed it.
  * `undefined` on Windows, where none is inherited, and after the lock was adopted.
  *
+ * **When to use** To start a contender under a lock that this process took for it. The child says
+ * `enter(path, { inherited: 3 })`.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { enter, inheritable, release } from "@holdfast/lock/gate"
+ * import { spawn } from "node:child_process"
+ *
+ * export const startUnder = async (lock: string, program: string): Promise<void> => {
+ *   const outcome = await enter(lock)
+ *   if (outcome._tag !== "Acquired") return
+ *   spawn(program, { detached: true, stdio: ["ignore", "ignore", "ignore", inheritable(outcome.lock) ?? "ignore"] })
+ *   release(outcome.lock) // the child still holds it
+ * }
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -118,6 +141,23 @@ export const inheritable = (lock: HeldLock): number | undefined => descriptorOf(
 
 /**
  * Lets go of a lock that nobody adopted, by closing it; a child that inherited its descriptor goes on holding it.
+ *
+ * **Details** A lock that was adopted is left alone: whoever adopted it lets go of it.
+ *
+ * **When to use** For a lock that was taken for a moment, or for a child.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { enter, release } from "@holdfast/lock/gate"
+ *
+ * // Whether nobody runs, by the one proof there is.
+ * export const isFree = async (path: string): Promise<boolean> => {
+ *   const outcome = await enter(path, { retryForMs: 0 })
+ *   if (outcome._tag === "Acquired") release(outcome.lock)
+ *   return outcome._tag === "Acquired"
+ * }
+ * ```
  *
  * @category combinators
  * @since 0.1.0
@@ -129,6 +169,17 @@ export const release = (lock: HeldLock): void => unseal(lock)?.close()
  * that lets two in on this file system is not noticed here.
  *
  * **When to use** For people and diagnostics.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { primitiveAt } from "@holdfast/lock/gate"
+ *
+ * export const line = (path: string): string => {
+ *   const found = primitiveAt(path)
+ *   return "name" in found ? `locked by ${found.name}` : `cannot be locked: ${found.why}`
+ * }
+ * ```
  *
  * @category combinators
  * @since 0.1.0

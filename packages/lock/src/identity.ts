@@ -55,6 +55,20 @@ const kernel = kernelOf(process.platform)
  *
  * **Gotchas** Where a platform or runtime cannot tell start times, the identity is empty and `state` says `unknown`.
  *
+ * **When to use** To record a process before it is watched or signalled later.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as identity from "@holdfast/lock/identity"
+ * import { spawn } from "node:child_process"
+ *
+ * export const start = (program: string): identity.ProcessIdentity | undefined => {
+ *   const { pid } = spawn(program, { stdio: "ignore" })
+ *   return pid === undefined ? undefined : identity.ofPid(pid)
+ * }
+ * ```
+ *
  * @category constructors
  * @since 0.1.0
  */
@@ -70,6 +84,16 @@ export const ofPid = (pid: number): ProcessIdentity | undefined => {
 
 /**
  * The identity of this process.
+ *
+ * **When to use** To record who claimed or wrote something.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as identity from "@holdfast/lock/identity"
+ *
+ * console.log(identity.own().pid === process.pid) // => true
+ * ```
  *
  * @category constructors
  * @since 0.1.0
@@ -92,7 +116,26 @@ interface Here {
 const isOurs = (recorded: Omit<Here, "namespace">, here: Here): boolean =>
   recorded.boot === here.boot || (recorded.host === here.host && recorded.machine === here.machine)
 
-/** The pure part of `state`. */
+/**
+ * The pure part of `state`: what a record says of a process that was seen, or was not, from `here`.
+ *
+ * **When to use** In tests. It is `unknown` wherever the record could be of another machine or of a namespace that cannot be
+ * looked into.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { judge } from "@holdfast/lock/identity"
+ *
+ * const recorded = { pid: 4711, startIdentity: "boot-1/pids/100/machine", host: "desk" }
+ * const here = { host: "desk", boot: "boot-2", namespace: "pids", machine: "machine" }
+ * console.log(judge(recorded, here, "absent")) // => "dead"
+ * console.log(judge(recorded, { ...here, machine: "another" }, "absent")) // => "unknown"
+ * ```
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
 export const judge = (identity: ProcessIdentity, here: Here, seen: Sighting): IdentityState => {
   const start = parse(identity.startIdentity)
   if (start === undefined || here.boot === "" || here.namespace === "") return "unknown"
@@ -116,6 +159,16 @@ const whereWeAre = (): Here => ({
 /**
  * Whether the process was recorded on another machine, as on a home directory that several share.
  *
+ * **When to use** Before a person is told that a service "is not running" on a home directory that several machines share.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as identity from "@holdfast/lock/identity"
+ *
+ * console.log(identity.isElsewhere(identity.own())) // => false
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -131,6 +184,18 @@ export const isElsewhere = (identity: ProcessIdentity): boolean => {
  * **Details** A zombie is dead: it holds no lock and answers nobody. A reused pid is dead: the recorded process is
  * gone. Another boot of this machine is dead.
  *
+ * **When to use** Before a recorded pid is believed. Never take `unknown` for "dead".
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as identity from "@holdfast/lock/identity"
+ *
+ * export const mayBeReplaced = (recorded: identity.ProcessIdentity): boolean => identity.state(recorded) === "dead"
+ * ```
+ *
+ * Source: DESIGN §2 and §3, "Who may claim"; proc(5), machine-id(5).
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -142,6 +207,17 @@ export const state = (identity: ProcessIdentity): IdentityState =>
  *
  * **Gotchas** `false` also where that cannot be told; a container or a machine that sleeps as a whole is not seen.
  *
+ * **When to use** To say why an owner does not answer. A stopped owner still owns.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as identity from "@holdfast/lock/identity"
+ *
+ * export const why = (owner: identity.ProcessIdentity): string =>
+ *   identity.isStopped(owner) ? `PID ${owner.pid} is stopped: kill -CONT ${owner.pid}` : `PID ${owner.pid} does not answer`
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -152,6 +228,16 @@ export const isStopped = (identity: ProcessIdentity): boolean => {
 
 /**
  * This boot of this machine, as opaque text; empty where it cannot be told.
+ *
+ * **When to use** Beside times that are kept in a file: those of another boot say nothing about now.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as identity from "@holdfast/lock/identity"
+ *
+ * export const isOfNow = (kept: { readonly boot: string }): boolean => kept.boot !== "" && kept.boot === identity.boot()
+ * ```
  *
  * @category constructors
  * @since 0.1.0
@@ -174,6 +260,24 @@ const ancestors = (): ReadonlySet<number> => {
  * **Details** `false` when it is not provably that process, or the kernel refused; then nothing was signalled. Pids
  * below 2, this process, its ancestors and process groups are never signalled. On Linux a pidfd pins the process where
  * the runtime can open one, so that its pid cannot become another's in between.
+ *
+ * **When to use** Instead of `process.kill` for any pid that was read from a file.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as identity from "@holdfast/lock/identity"
+ * import * as OwnerNote from "@holdfast/lock/OwnerNote"
+ * import { paths } from "@holdfast/lock/ServicePaths"
+ *
+ * export const askToEnd = (): boolean => {
+ *   const { lock, owner } = paths({ app: "hello" })
+ *   const living = OwnerNote.living(owner, lock)
+ *   return living !== undefined && identity.signal(living, "SIGTERM")
+ * }
+ * ```
+ *
+ * Source: DESIGN §6 "restart / stop"; pidfd_send_signal(2).
  *
  * @category combinators
  * @since 0.1.0

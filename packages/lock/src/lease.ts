@@ -36,6 +36,19 @@ export type LeaseOutcome =
 /**
  * The inode of a lock as proof that its holder is alone: on a remote file system another machine may hold it as well.
  *
+ * **Details** `null` there, as for no lock at all; then a claim follows the recorded holder (DESIGN §3).
+ *
+ * **When to use** As `lockInode` of a claim.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import type { HeldLock } from "@holdfast/lock/gate"
+ * import { provable } from "@holdfast/lock/lease"
+ *
+ * export const proofOf = (lock: HeldLock): string | null => provable(lock.path, lock.heldInode)
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -71,6 +84,28 @@ export interface ClaimOptions {
  * **Details** At once, where the recorded lock is the one that is held or the recorded holder is dead. Where nobody can
  * tell whether the holder lives, `strict` waits until the row has stayed unchanged for one lease by the monotonic clock;
  * `fenced` asks the holder, and follows one that is deaf twice when its lease is over.
+ *
+ * **When to use** Between `enter` and Effect, in a daemon that is up before Effect is loaded; `Ownership.layer` claims by
+ * itself.
+ *
+ * **Gotchas** It can take as long as a lease (30 s), where nobody can tell whether the holder lives.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import type { HeldLock } from "@holdfast/lock/gate"
+ * import { claim } from "@holdfast/lock/lease"
+ * import { Ownership } from "@holdfast/lock/Ownership"
+ * import { besideLock } from "@holdfast/lock/ServicePaths"
+ *
+ * export const ownership = async (lock: HeldLock, instanceID: string) => {
+ *   const outcome = await claim(besideLock(lock.path).lease, { instanceID, lock })
+ *   if (outcome._tag === "Claimed") return Ownership.layerAdopted(outcome.claim)
+ *   throw new Error(outcome._tag === "Held" ? `Already running with PID ${outcome.pid}.` : outcome.message)
+ * }
+ * ```
+ *
+ * Source: DESIGN §3 "Lease"; wake-recovery-plan.md "Contracts".
  *
  * @category constructors
  * @since 0.1.0

@@ -18,6 +18,18 @@ const net = process.getBuiltinModule("node:net")
  *
  * Source: wake-recovery-plan.md, step 3.
  *
+ * **Example**
+ *
+ * ```ts
+ * import { Ownership } from "@holdfast/lock/Ownership"
+ * import { probeHello } from "@holdfast/lock/probeHello"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const fenced = Ownership.layer({
+ *   policy: { _tag: "fenced", probe: () => Effect.promise(() => probeHello("/tmp/hello/service.sock")) }
+ * })
+ * ```
+ *
  * @category constructors
  * @since 0.1.0
  */

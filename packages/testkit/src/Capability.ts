@@ -47,6 +47,8 @@ export interface Machine {
 /**
  * A fault that cannot be had on this machine. `reason` says what it lacks, as in "needs root".
  *
+ * **When to use** It tells a test that did not ask `unless` first. `action` says how to.
+ *
  * @category errors
  * @since 0.1.0
  */
@@ -65,6 +67,18 @@ export class FaultUnavailable extends ServiceError<FaultUnavailable>()("FaultUna
  * - `clockJump`: Linux, with libfaketime in one of the places where systems install it.
  * - `otherUser`: Linux, as root, with `setpriv`.
  * - Namespaces: Linux with `unshare`; who is not root needs a kernel that lets users make user namespaces.
+ *
+ * **When to use** In tests of the choice. For this machine there is `against`.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { choose, type Machine } from "@holdfast/testkit/Capability"
+ *
+ * const laptop: Machine = { platform: "darwin", root: false, succeeds: () => false, exists: () => false }
+ * console.log(choose("fullDisk", laptop)) // => "needs Linux"
+ * console.log(choose("occupyPort", laptop)) // => undefined
+ * ```
  *
  * @category combinators
  * @since 0.1.0
@@ -106,6 +120,18 @@ const known = new Map<FaultName, string | undefined>()
 /**
  * The reason why this machine cannot do this, `undefined` where it can. Looked at once for each fault.
  *
+ * **When to use** Where `unless` does not fit: to choose another test instead of skipping one.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { against } from "@holdfast/testkit/Capability"
+ *
+ * console.log(against("occupyPort")) // => undefined
+ *
+ * export const note = (): string => `full disk: ${against("fullDisk") ?? "can be had"}`
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -118,6 +144,8 @@ export const against = (fault: FaultName): string | undefined => {
  * For a test that needs these faults: whether to skip it, and what to add to its name.
  *
  * **Details** `suffix` is `" (needs root)"` or the like where the test is skipped, and empty where it runs.
+ *
+ * **When to use** Around every test that does something to the machine.
  *
  * **Example**
  *
@@ -142,6 +170,17 @@ export const unless = (...faults: ReadonlyArray<FaultName>): { readonly skip: bo
 /**
  * Fails with `FaultUnavailable` where this machine cannot do this.
  *
+ * **When to use** At the beginning of a fault of your own.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { required } from "@holdfast/testkit/Capability"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const asStranger = Effect.andThen(required("otherUser"), Effect.log("another user comes"))
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -153,6 +192,15 @@ export const required = (fault: FaultName): Effect.Effect<void, FaultUnavailable
 
 /**
  * That a fault cannot be had, as an error.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { unavailable } from "@holdfast/testkit/Capability"
+ *
+ * console.log(unavailable("fullDisk", "needs root").message)
+ * // => "The fault \"fullDisk\" cannot be had on this machine: needs root."
+ * ```
  *
  * @category errors
  * @since 0.1.0

@@ -29,6 +29,18 @@ export interface ChaosOptions {
  *
  * **Details** A longer run with the same seed begins with the same moves.
  *
+ * **When to use** To see what a seed will do before it does, and to compare two seeds.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { plan } from "@holdfast/testkit/Chaos"
+ * import * as Effect from "effect/Effect"
+ *
+ * const [one, two] = await Effect.runPromise(Effect.all([plan({ seed: 1, minutes: 1 }), plan({ seed: 1, minutes: 2 })]))
+ * console.log(JSON.stringify(two).startsWith(JSON.stringify(one).slice(0, -1))) // => true
+ * ```
+ *
  * @category constructors
  * @since 0.1.0
  */
@@ -46,6 +58,8 @@ export const plan = (options: Pick<ChaosOptions, "minutes" | "seed">): Effect.Ef
  *
  * **Gotchas** The seed fixes the plan, not what the system makes of it: the same plan may break a law in one run of ten. The
  * lock and the lease are never both deleted within ten seconds, since law 1 allows two owners then.
+ *
+ * **When to use** To look for what no written test brings together: minutes in a test, hours on a machine of its own.
  *
  * **Example**
  *

@@ -42,6 +42,15 @@ export interface Epochs {
  * of each module it loaded (`swarm` under Node only). `peakRssBytes`: the most memory it held: its own word once it has
  * ended by itself, else the system's at the last look (Linux).
  *
+ * **Example**
+ *
+ * ```ts
+ * import type { Life } from "@holdfast/testkit/Observation"
+ *
+ * export const ready = (lives: ReadonlyArray<Life>): ReadonlyArray<number> =>
+ *   lives.filter(({ steps }) => steps.some(({ step }) => step === "ready")).map(({ pid }) => pid)
+ * ```
+ *
  * @category models
  * @since 0.1.0
  */

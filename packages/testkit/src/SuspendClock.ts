@@ -15,6 +15,8 @@ import * as Layer from "effect/Layer"
  * **Details** `suspend(d)`: the wall clock is `d` further, the monotonic clock and every timer stand where they stood, as
  * after a suspend; a negative duration is a clock that was set back. Timers go on with `TestClock.adjust`.
  *
+ * **When to use** For what an application does when the machine wakes up, without a machine that sleeps.
+ *
  * **Example**
  *
  * ```ts

@@ -93,6 +93,34 @@ export interface TestkitOptions {
  * there was left by mistake: it is ended too, and the test fails with `ProcessesLeft`. A test that fails writes its
  * timeline and says where.
  *
+ * **When to use** For what is about processes, locks, signals, crashes and updates. What an application answers is tested
+ * faster with `InProcess`.
+ *
+ * **Gotchas** Real processes need real time: use `it.live`, and wait with `waitFor` and `eventually`, never with a sleep.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { assert, it } from "@effect/vitest"
+ * import { define } from "@holdfast/lifecycle/ServiceSpec"
+ * import { Testkit } from "@holdfast/testkit/Testkit"
+ * import * as Effect from "effect/Effect"
+ *
+ * const hello = define({ app: "hello", version: "1.0.0", entry: new URL("../src/daemon.ts", import.meta.url) })
+ *
+ * it.live("an owner that is killed has a successor", () =>
+ *   Effect.gen(function*() {
+ *     const kit = yield* Testkit
+ *     yield* kit.swarm(3)
+ *     const { kill, pid } = yield* kit.owner
+ *     yield* kill
+ *     yield* kit.waitFor("somebody else is ready", ({ health, status }) => status.type === "ready" && health?.pid !== pid)
+ *     assert.notStrictEqual((yield* kit.owner).pid, pid)
+ *   }).pipe(Effect.scoped, Effect.provide(Testkit.layer(hello))))
+ * ```
+ *
+ * Source: service-lifecycle.md "TDD Verification".
+ *
  * @category services
  * @since 0.1.0
  */

@@ -104,6 +104,8 @@ export const toText = (timeline: Timeline): string => picture.text(timeline)
  * say is in the hint that each bar and mark shows under the pointer and the keyboard's focus. Below, a table of every
  * happening, none left out.
  *
+ * **When to use** To look at a failure of many processes closely, or to show a scenario to somebody.
+ *
  * **Example**
  *
  * ```ts

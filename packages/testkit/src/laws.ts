@@ -16,6 +16,9 @@ export { all, type Law } from "./Law.ts"
  * Declares one test for each law, against `spec`, with real processes in directories of their own. `options` are the
  * testkit's.
  *
+ * **When to use** In one test file of a service: it finds out whether the service keeps what Holdfast promises for it. It takes
+ * minutes.
+ *
  * **Example**
  *
  * ```ts

@@ -8,6 +8,7 @@ import { pathToFileURL } from "node:url"
 import { stranger } from "./faulting.ts"
 import { sourceOf } from "./fixture/programs.ts"
 import { fixture } from "./fixture/service.ts"
+import { withPictures } from "./pictures.ts"
 import { boots, isReady, withKit } from "./withKit.ts"
 
 const startup = /node_modules\/effect\/|application\.ts$/
@@ -172,7 +173,9 @@ describe("the harness", () => {
       const exit = yield* Effect.gen(function* () {
         const kit = yield* Testkit
         left = spawn("sleep", ["60"], { cwd: kit.paths.directory, stdio: "ignore" })
-      }).pipe(Effect.provide(Testkit.layer(fixture)), Effect.exit)
+      }).pipe((test) =>
+        withPictures((timelines) => Effect.exit(Effect.provide(test, Testkit.layer(fixture, { timelines }))))
+      )
       assert.strictEqual(exit._tag, "Failure")
       assert.include(JSON.stringify(exit), "Processes were left")
       assert.include(JSON.stringify(exit), "sleep 60")

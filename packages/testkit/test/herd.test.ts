@@ -6,7 +6,7 @@ import type { Testkit } from "@holdfast/testkit/Testkit"
 import { Context, Effect, Fiber, Layer, Stream } from "effect"
 import * as childProcess from "node:child_process"
 import * as fs from "node:fs"
-import { clientSays, type Verb } from "./elsewhere.ts"
+import { clientSays, environmentOf, type Verb } from "./elsewhere.ts"
 import { runtimes } from "./runtimes.ts"
 import { boots, withKit } from "./withKit.ts"
 import { programOf } from "./fixture/programs.ts"
@@ -193,7 +193,7 @@ describe.concurrent("the spawn lock", () => {
         const first = childProcess.spawn(
           process.execPath,
           ["--conditions", "development", programOf("client"), "launch", kit.paths.directory],
-          { env: { PATH: process.env["PATH"], ENTRY: counting }, stdio: "ignore" }
+          { env: environmentOf({ env: { ENTRY: counting } }), stdio: "ignore" }
         )
         yield* kit.eventually(
           "its contender was started",

@@ -2,14 +2,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ServiceClient } from "@holdfast/client/ServiceClient"
 import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
+import type { ServicePaths } from "@holdfast/lock/ServicePaths"
 import * as laws from "@holdfast/testkit/laws"
 import { Testkit } from "@holdfast/testkit/Testkit"
 import { Effect, Layer, Stream } from "effect"
-import * as fs from "node:fs"
-import * as os from "node:os"
 import * as path from "node:path"
 import { pathToFileURL } from "node:url"
 import { programOf } from "./fixture/programs.ts"
+import { withPictures } from "./pictures.ts"
 import { serviceOf, setKnobs } from "./fixture/service.ts"
 
 const mutants: ReadonlyArray<readonly [law: number, breaks: string, words: RegExp]> = [
@@ -45,32 +45,28 @@ describe.concurrent("a service that", () => {
     it.live(
       `${breaks} breaks law ${number}, and its check says so`,
       () =>
-        Effect.gen(function* () {
-          const timelines = fs.mkdtempSync(path.join(os.tmpdir(), "holdfast-timelines-"))
+        withPictures((timelines) => {
           const law = laws.all.find((one) => one.number === number)!
-          const spec = serviceOf({})
-          const exit = yield* Effect.gen(function* () {
+          const spec = { ...serviceOf({}), entry: pathToFileURL(programOf("lawless")) }
+          const options = {
+            timelines,
+            fence: ({ directory }: ServicePaths) => path.join(directory, "fenced.db"),
+            ...(number === 9 ? { client: shortLived } : {})
+          }
+          return Effect.gen(function* () {
             const kit = yield* Testkit
             setKnobs(kit.paths.directory, { breaks })
             return yield* law.check
           }).pipe(
-            Effect.provide(
-              Testkit.layer(
-                { ...spec, entry: pathToFileURL(programOf("lawless")) },
-                {
-                  timelines,
-                  fence: ({ directory }) => path.join(directory, "fenced.db"),
-                  ...(number === 9 ? { client: shortLived } : {})
-                }
-              )
-            ),
-            Effect.exit
+            Effect.provide(Testkit.layer(spec, options)),
+            Effect.exit,
+            Effect.map((exit) => {
+              assert.strictEqual(exit._tag, "Failure", "it was not noticed")
+              const told = JSON.stringify(exit)
+              assert.include(told, `Law ${number} is broken: `)
+              assert.match(told, words)
+            })
           )
-          const told = JSON.stringify(exit)
-          fs.rmSync(timelines, { recursive: true })
-          assert.strictEqual(exit._tag, "Failure", "it was not noticed")
-          assert.include(told, `Law ${number} is broken: `)
-          assert.match(told, words)
         }),
       90_000
     )

@@ -7,7 +7,7 @@ import { boots, isReady, withKit } from "./withKit.ts"
 
 const get = (url: string) => Effect.promise(() => fetch(url))
 
-describe.concurrent("lifecycle", () => {
+describe("lifecycle", () => {
   it.live(
     "Application becomes ready: status changes once from starting to ready, and is starting from the boot's first second",
     () =>
@@ -68,7 +68,9 @@ describe.concurrent("lifecycle", () => {
         })
       )
   )
+})
 
+describe.concurrent("lifecycle", () => {
   it.live("Application request arrives during startup: immediate retryable 503", () =>
     withKit({ bootMs: 5000 }, (kit) =>
       Effect.gen(function* () {

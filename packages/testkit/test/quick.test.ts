@@ -5,6 +5,7 @@ import * as childProcess from "node:child_process"
 import * as fs from "node:fs"
 import { service } from "./commandLine.ts"
 import { boots, isReady, withKit } from "./withKit.ts"
+import { environmentOf } from "./elsewhere.ts"
 import { programOf } from "./fixture/programs.ts"
 
 type Kit = Testkit["Service"]
@@ -15,7 +16,7 @@ const program = (kit: Kit, then: "client" | "nothing", directory = kit.paths.dir
     () =>
       new Promise((resolve) => {
         const args = ["--conditions", "development", programOf("beginning"), directory, then]
-        const env = { PATH: process.env["PATH"], ENTRY: programOf("flaky") }
+        const env = environmentOf({ env: { ENTRY: programOf("flaky") } })
         const child = childProcess.execFile(process.execPath, args, { env, timeout: 20_000 }, (_, stdout, stderr) =>
           resolve({ code: child.exitCode, stdout, stderr })
         )

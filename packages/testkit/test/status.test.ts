@@ -193,7 +193,7 @@ describe("status", () => {
     withKit({ closing: "never" }, (kit) =>
       Effect.gen(function* () {
         // it stops for two seconds; on a busy machine a look may come too late for the first one
-        for (let round = 0; round < 3; round++) {
+        for (let round = 0; round < 6; round++) {
           const { pid } = yield* kit.client.ensure()
           process.kill(pid, "SIGTERM")
           const said = yield* service(kit.paths.directory, ["status"], { env: { FX_VERSION: "2.0.0" } })

@@ -4,9 +4,9 @@ import { signal } from "@holdfast/lock/identity"
 import { Testkit } from "@holdfast/testkit/Testkit"
 import { Effect } from "effect"
 import * as fs from "node:fs"
-import * as os from "node:os"
 import * as path from "node:path"
 import { fixture } from "./fixture/service.ts"
+import { withPictures } from "./pictures.ts"
 import { runtimes } from "./runtimes.ts"
 import { isReady, withKit } from "./withKit.ts"
 
@@ -174,24 +174,24 @@ describe.concurrent("the testkit", () => {
 
 describe.concurrent("a test's timeline", () => {
   const written = (fails: boolean) =>
-    Effect.gen(function* () {
-      const timelines = fs.mkdtempSync(path.join(os.tmpdir(), "holdfast-timelines-"))
-      const exit = yield* Effect.gen(function* () {
+    withPictures((timelines) =>
+      Effect.gen(function* () {
         const kit = yield* Testkit
         yield* kit.swarm(1)
         yield* isReady(kit)
-        if (fails)
-          yield* kit.eventually(
-            "it rains",
-            () => "sun",
-            (weather) => weather === "rain",
-            { within: "100 millis" }
-          )
-      }).pipe(Effect.scoped, Effect.provide(Testkit.layer(fixture, { timelines, title: "Rain & <sun>" })), Effect.exit)
-      const pictures = fs.readdirSync(timelines).map((name) => fs.readFileSync(path.join(timelines, name), "utf8"))
-      fs.rmSync(timelines, { recursive: true })
-      return { exit, pictures }
-    })
+        if (!fails) return
+        const weather = () => "sun"
+        yield* kit.eventually("it rains", weather, (seen) => seen === "rain", { within: "100 millis" })
+      }).pipe(
+        Effect.scoped,
+        Effect.provide(Testkit.layer(fixture, { timelines, title: "Rain & <sun>" })),
+        Effect.exit,
+        Effect.map((exit) => ({
+          exit,
+          pictures: fs.readdirSync(timelines).map((name) => fs.readFileSync(path.join(timelines, name), "utf8"))
+        }))
+      )
+    )
 
   it.live("is written by a test that fails, with what it waited for, and by no other", () =>
     Effect.gen(function* () {

@@ -44,6 +44,20 @@ export interface Failure {
 /**
  * Any error with words as a `CommandFailed`, with the exit code it carries.
  *
+ * **When to use** In a command of your own beside the group's, so that it ends like those: one line, and the exit code.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { toFailure } from "@holdfast/client/ServiceCommand"
+ * import * as Effect from "effect/Effect"
+ *
+ * const failed = toFailure({ message: "There is no index.", action: "Run: hello index" })
+ * console.log(failed.code) // => 69
+ *
+ * export const search = Effect.fail(failed)
+ * ```
+ *
  * @category constructors
  * @since 0.1.0
  */

@@ -81,13 +81,42 @@ export type ContenderEvent =
   /** The command itself could not be run. */
   | { readonly type: "unstartable"; readonly command: string; readonly reason: string }
 
+/**
+ * What to run, and in which environment.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export interface Launch {
   readonly command: string
   readonly args: ReadonlyArray<string>
   readonly env: Readonly<Record<string, string>>
 }
 
-/** Command, arguments and environment that make a process a contender for `spec`. */
+/**
+ * Command, arguments and environment that make a process a contender for `spec`.
+ *
+ * **When to use** For a test harness that starts it itself. Clients start theirs by `Spawner`.
+ *
+ * **Gotchas** `how` names descriptors of the process that is started: it must inherit them under these numbers.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { launchOf } from "@holdfast/client/Spawner"
+ * import type { ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
+ * import { paths } from "@holdfast/lock/ServicePaths"
+ * import { spawn } from "node:child_process"
+ *
+ * export const contend = (spec: ServiceSpec) => {
+ *   const { args, command, env } = launchOf(spec, paths(spec), { foreground: true })
+ *   return spawn(command, args, { env, stdio: "inherit" })
+ * }
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
 export const launchOf = (
   spec: ServiceSpec,
   paths: ServicePaths,

@@ -68,10 +68,23 @@ export const watch = (
 
 const isSteady = ({ type }: ServiceStatus): boolean => type === "ready" || type === "failed"
 
+/**
+ * One item of `follow`: the snapshot of an instance, which comes first on each, or an event since.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export type Follow<S, A> =
   | { readonly _tag: "Snapshot"; readonly value: S; readonly instanceID: string }
   | { readonly _tag: "Event"; readonly value: A }
 
+/**
+ * What `follow` follows: how to take a snapshot, and how to subscribe. `events` succeeds once it is subscribed, so that
+ * nothing falls between it and the snapshot.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export interface FollowSource<S, A, E1, E2, R> {
   readonly snapshot: Effect.Effect<S, E1, R>
   readonly events: Effect.Effect<Stream.Stream<A, E2, R>, E1, R>

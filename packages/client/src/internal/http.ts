@@ -14,6 +14,13 @@ import type { Session } from "@holdfast/lifecycle/Credential"
 
 type Failure = HttpClientError.HttpClientError | TransportLost | ServiceFailed
 
+/**
+ * An `HttpClient` for paths of one service. It may fail with `TransportLost`, and with `ServiceFailed` while the application
+ * could not start.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export type ServiceHttp = HttpClient.HttpClient.With<Failure>
 
 export interface Endpoint {

@@ -21,6 +21,9 @@ export type { SpawnLock } from "./spawnLock.ts"
  *
  * `Stopped`: gone, as seen. `NotRunning`: nobody was there. `StillRunning`: it outlived everything. `Unidentified`: it
  * does not answer, and no process can be proved to be it. `Refused`: the system did not let us.
+ *
+ * @category models
+ * @since 0.1.0
  */
 export interface StopOutcome {
   readonly _tag: "Stopped" | "NotRunning" | "StillRunning" | "Unidentified" | "Refused"
@@ -28,7 +31,12 @@ export interface StopOutcome {
   readonly sentence: string
 }
 
-/** What became of a restart: only another instance than before is one. */
+/**
+ * What became of a restart: only another instance than before is one.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export type RestartOutcome =
   | StopOutcome
   | { readonly _tag: "Restarted"; readonly ready: Ready; readonly sentence: string }

@@ -25,6 +25,17 @@ export type Address =
  * `localhost` and not `[::1]`: another program may have that same port there. Nor a socket elsewhere, which is somebody
  * else's.
  *
+ * **When to use** Before anything is dialled that a file names.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { endpointOf } from "@holdfast/lifecycle/Credential"
+ *
+ * console.log(endpointOf("http://127.0.0.1:4711")?.endpoint) // => "127.0.0.1:4711"
+ * console.log(endpointOf("http://localhost:4711")) // => undefined
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -46,6 +57,17 @@ const isDirectlyIn = (directory: string, socketPath: string): boolean =>
 /**
  * The same for a state directory as this process spells it: an owner registers its real path.
  *
+ * **Example**
+ *
+ * ```ts
+ * import { addressIn } from "@holdfast/lifecycle/Credential"
+ * import type { Registration } from "@holdfast/lifecycle/Registration"
+ * import type { ServicePaths } from "@holdfast/lock/ServicePaths"
+ *
+ * export const mayBeDialled = ({ directory }: ServicePaths, { url }: Registration): boolean =>
+ *   addressIn(directory, url) !== undefined
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -63,6 +85,15 @@ const realOf = (directory: string): string | undefined => {
 /**
  * What `http.request` needs to know of an address. On a socket the `Host` header is `localhost`.
  *
+ * **Example**
+ *
+ * ```ts
+ * import { type Address, dialOf } from "@holdfast/lifecycle/Credential"
+ * import * as http from "node:http"
+ *
+ * export const get = (address: Address, path: string): http.ClientRequest => http.get({ ...dialOf(address), path })
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -75,6 +106,14 @@ export const dialOf = (
 
 /**
  * What stands before the path in a request's URL; on a socket it only says the `Host`.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { baseUrlOf } from "@holdfast/lifecycle/Credential"
+ *
+ * console.log(baseUrlOf({ host: "127.0.0.1", port: 4711, endpoint: "127.0.0.1:4711" })) // => "http://127.0.0.1:4711"
+ * ```
  *
  * @category combinators
  * @since 0.1.0

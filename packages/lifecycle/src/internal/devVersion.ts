@@ -51,6 +51,32 @@ const newestIn = (root: string): number => {
   return newest
 }
 
+/**
+ * `devVersion(version, import.meta.url)`: the version of a program that is run from its checkout. Every edit makes it
+ * another one, so that the next launch replaces the service and runs what was edited.
+ *
+ * **When to use** As the `version` of a spec, in the module that the daemon and its clients share.
+ *
+ * **Details** In a checkout: `1.0.0+dev.20261130T190053123Z`, a valid build of semver, by the newest change of a source
+ * file or the `package.json` of the package that the module is in; tests, dot files and what is built are no sources. It
+ * is the same in every process while nothing is edited. Installed below `node_modules`, in a directory of built files,
+ * in a compiled program, or outside of any repository the version stays as it is. Never throws.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { define, devVersion } from "@holdfast/lifecycle/ServiceSpec"
+ *
+ * export const hello = define({
+ *   app: "hello",
+ *   version: devVersion("1.0.0", import.meta.url),
+ *   entry: new URL("./daemon.ts", import.meta.url)
+ * })
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
 export const devVersion = (version: string, sourceUrl: string): string => {
   try {
     const root = checkoutOf(fs.realpathSync(url.fileURLToPath(sourceUrl)))
@@ -62,7 +88,25 @@ export const devVersion = (version: string, sourceUrl: string): string => {
   }
 }
 
-/** The checkout was edited since this program computed its version: what it starts is not what it is. */
+/**
+ * Whether the package of a spec's entry was edited since its `devVersion` was computed: what this program would start is
+ * not what it is itself.
+ *
+ * **Details** `false` for a version that is not one of a checkout, and for an entry that is a command.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { isOutdated, type ServiceSpec } from "@holdfast/lifecycle/ServiceSpec"
+ *
+ * export const warn = (spec: ServiceSpec): void => {
+ *   if (isOutdated(spec)) console.warn("This program was edited since it started.")
+ * }
+ * ```
+ *
+ * @category guards
+ * @since 0.1.0
+ */
 export const isOutdated = ({ entry, version }: Pick<ServiceSpec, "entry" | "version">): boolean => {
   const base = /^(.+)[+.]dev\.\d+T\d+Z$/.exec(version)?.[1]
   return base !== undefined && entry instanceof URL && devVersion(base, entry.href) !== version

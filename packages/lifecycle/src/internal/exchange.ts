@@ -51,6 +51,19 @@ const answerLimit = 64 * 1024
 /**
  * Asks once, on a connection of its own that is closed afterwards, or on one of its `agent`'s. Never rejects. Proxy variables do not apply.
  *
+ * **When to use** For a few words with a service before any HTTP client is loaded, and with whoever may be in its place.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { type Address, exchange } from "@holdfast/lifecycle/Credential"
+ *
+ * export const isSomebodyThere = async (address: Address): Promise<boolean> => {
+ *   const outcome = await exchange({ address, method: "GET", path: "/", timeoutMs: 500 })
+ *   return outcome._tag === "Answer" || outcome._tag === "Lost"
+ * }
+ * ```
+ *
  * @category constructors
  * @since 0.1.0
  */
@@ -92,6 +105,21 @@ export const exchange = (options: ExchangeOptions): Promise<Exchange> =>
 
 /**
  * One connection at most, kept from one exchange to the next.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { type Address, exchange, oneConnection } from "@holdfast/lifecycle/Credential"
+ *
+ * export const twice = async (address: Address): Promise<void> => {
+ *   const agent = oneConnection()
+ *   try {
+ *     for (const path of ["/one", "/two"]) await exchange({ address, method: "GET", path, timeoutMs: 500, agent })
+ *   } finally {
+ *     agent.destroy()
+ *   }
+ * }
+ * ```
  *
  * @category constructors
  * @since 0.1.0

@@ -98,6 +98,25 @@ const field = (body: unknown, name: string): unknown =>
  * nobody can be proved; only whether it knows this handshake is found out. What is said and answered here never changes
  * but by fields that are added: it is what two versions tell each other by.
  *
+ * **When to use** To ask a registered owner before Effect is loaded; `Discovery` and `ServiceClient` do it by themselves.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { attach, load } from "@holdfast/lifecycle/Credential"
+ * import type { Registration } from "@holdfast/lifecycle/Registration"
+ * import type { ServicePaths } from "@holdfast/lock/ServicePaths"
+ *
+ * export const statusOf = async ({ directory, secret }: ServicePaths, registration: Registration): Promise<string> => {
+ *   const reading = load(secret)
+ *   if (reading._tag !== "Secret") return "no secret"
+ *   const attached = await attach(registration, reading.secret, { directory })
+ *   return attached._tag === "Attached" ? attached.health.status.type : attached.why
+ * }
+ * ```
+ *
+ * Source: DESIGN §5.
+ *
  * @category constructors
  * @since 0.1.0
  */
@@ -158,6 +177,20 @@ const prove = async (
 /**
  * One authenticated request to the lifecycle shell.
  *
+ * **Details** It waits two seconds for all of it. Never rejects.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { ask, type Session } from "@holdfast/lifecycle/Credential"
+ *
+ * export const askToStop = async (session: Session): Promise<boolean> => {
+ *   const body = { instanceID: session.registration.instanceID }
+ *   const outcome = await ask(session, { method: "POST", path: "/service/stop", body })
+ *   return outcome._tag === "Answer" && outcome.status === 202
+ * }
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -175,6 +208,19 @@ export const ask = (
 /**
  * Health through a session we have. `Expired`: the service knows the token no more, so a new proof is worth a try;
  * anything else would meet the same silence again.
+ *
+ * **When to use** As long as there is a session: it costs one round instead of two, and a proof only once it `Expired`.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { health, type Session } from "@holdfast/lifecycle/Credential"
+ *
+ * export const isReady = async (session: Session): Promise<boolean> => {
+ *   const answer = await health(session)
+ *   return answer._tag === "Attached" && answer.health.status.type === "ready"
+ * }
+ * ```
  *
  * @category combinators
  * @since 0.1.0

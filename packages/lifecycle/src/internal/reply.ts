@@ -3,6 +3,12 @@ import type * as Http from "node:http"
 import type { Duplex } from "node:stream"
 import type { RefusalCode } from "../Refusal.ts"
 
+/**
+ * The HTTP status each code is sent with.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export const statuses: Readonly<Record<RefusalCode, number>> = {
   service_starting: 503,
   service_stopping: 503,
@@ -17,7 +23,21 @@ export const statuses: Readonly<Record<RefusalCode, number>> = {
   method_not_allowed: 405
 }
 
-/** Tells the shell's refusals from the application's own answers, which a client passes on. */
+/**
+ * The header that carries the code. By it a client tells the shell's refusals from the application's own answers, which it
+ * passes on.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { refusalHeader } from "@holdfast/lifecycle/Refusal"
+ *
+ * export const isTheApplications = (response: Response): boolean => !response.headers.has(refusalHeader)
+ * ```
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export const refusalHeader = "x-holdfast-refusal"
 
 const bodyLimit = 4096

@@ -45,6 +45,18 @@ export type SecretReading =
 /**
  * Reads the secret. Unreadable, another user's, or readable by others is `Rejected`, never `Absent`.
  *
+ * **When to use** On the client's side, which never makes one: without a secret nobody serves there.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { load } from "@holdfast/lifecycle/Credential"
+ * import * as os from "node:os"
+ * import * as path from "node:path"
+ *
+ * console.log(load(path.join(os.tmpdir(), "there-is-no.secret"))._tag) // => "Absent"
+ * ```
+ *
  * @category constructors
  * @since 0.1.0
  */
@@ -73,6 +85,20 @@ export const load = (path: string): SecretReading => {
 /**
  * The secret, created where it is missing or malformed. Only the lock holder may call this.
  *
+ * **When to use** As the owner, after the lock is held and before anybody is told where it listens.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { establish, load } from "@holdfast/lifecycle/Credential"
+ * import * as os from "node:os"
+ * import * as path from "node:path"
+ *
+ * const file = path.join(os.tmpdir(), "established.secret")
+ * console.log(establish(file)._tag) // => "Secret"
+ * console.log(load(file)._tag) // => "Secret"
+ * ```
+ *
  * @category constructors
  * @since 0.1.0
  */
@@ -99,6 +125,19 @@ const taken = (path: string): Exclude<SecretReading, { readonly _tag: "Absent" |
 
 /**
  * Puts a secret back that somebody removed or damaged while its owner runs. `true` when it had to.
+ *
+ * **Details** Only the lock holder may. Throws the system's error.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as Credential from "@holdfast/lifecycle/Credential"
+ * import type { ServicePaths } from "@holdfast/lock/ServicePaths"
+ *
+ * export const heal = (files: ServicePaths, secret: Credential.Secret): void => {
+ *   if (Credential.reassert(files.secret, secret)) console.warn("put the secret back")
+ * }
+ * ```
  *
  * @category combinators
  * @since 0.1.0
@@ -128,6 +167,19 @@ export interface Challenge {
 /**
  * `HMAC-SHA256(secret, role | instanceID | endpoint | Nc | Ns)`. The role keeps a proof from being sent back.
  *
+ * **When to use** On both sides of the handshake; `attach` does the client's half.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as Credential from "@holdfast/lifecycle/Credential"
+ *
+ * export const isTheService = (secret: Credential.Secret, challenge: Credential.Challenge, proof: string): boolean =>
+ *   Credential.same(proof, Credential.prove(secret, "server", challenge))
+ * ```
+ *
+ * Source: DESIGN §5.
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -140,6 +192,16 @@ export const prove = (secret: Secret, role: "server" | "client", challenge: Chal
 /**
  * Compares in constant time.
  *
+ * **When to use** For proofs and tokens: how long it takes tells nobody how much of a guess was right.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as Credential from "@holdfast/lifecycle/Credential"
+ *
+ * console.log(Credential.same("a proof", "a proof")) // => true
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -151,6 +213,14 @@ export const same = (left: string, right: string): boolean => {
 /**
  * A fresh nonce or token: 32 random bytes.
  *
+ * **Example**
+ *
+ * ```ts
+ * import * as Credential from "@holdfast/lifecycle/Credential"
+ *
+ * console.log(Credential.random().length) // => 43
+ * ```
+ *
  * @category constructors
  * @since 0.1.0
  */
@@ -158,6 +228,15 @@ export const random = (): string => crypto().randomBytes(32).toString("base64url
 
 /**
  * Whether a value has a nonce's shape; anything else never gets near the HMAC, so `|` cannot be smuggled in.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import * as Credential from "@holdfast/lifecycle/Credential"
+ *
+ * console.log(Credential.isNonce(Credential.random())) // => true
+ * console.log(Credential.isNonce("a|b")) // => false
+ * ```
  *
  * @category guards
  * @since 0.1.0

@@ -13,7 +13,12 @@ import type { LeaseDatabase } from "./leaseDatabase.ts"
 
 const crypto = () => process.getBuiltinModule("node:crypto")
 
-/** What proves to be the claimant: kept in memory only; the row has the token's hash. */
+/**
+ * What proves to be the claimant: kept in memory only; the row has the token's hash.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export interface Claim {
   readonly epoch: number
   readonly instanceID: string

@@ -87,6 +87,20 @@ const busyMs = 100
  * **Details** No file is created or written beside it either. Not for a process that owns a lease itself: closing the
  * file drops the POSIX lock of a transaction that is open elsewhere in the same process.
  *
+ * **When to use** For people and diagnostics, beside an owner that may be using it.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { inspect } from "@holdfast/lock/lease"
+ * import { paths } from "@holdfast/lock/ServicePaths"
+ *
+ * export const epochNow = (): number | undefined => {
+ *   const seen = inspect(paths({ app: "hello" }).lease)
+ *   return seen._tag === "Row" ? seen.epoch : undefined
+ * }
+ * ```
+ *
  * @category constructors
  * @since 0.1.0
  */

@@ -34,7 +34,26 @@ const byFile = (uid: number): string | undefined => {
   return entry?.[5]
 }
 
-/** Home of the effective user in the password database; `undefined` where there is no entry (or no database). */
+/**
+ * Home of the effective user in the password database; `undefined` where there is no entry (or no database).
+ *
+ * **Details** It is the same under Node and Bun, whatever `HOME` says: both must elect one owner.
+ *
+ * **Example**
+ *
+ * ```ts
+ * import { homeOfUser, resolve } from "@holdfast/lock/ServicePaths"
+ *
+ * // Where the files would be for a `HOME` that is not set.
+ * export const withoutHome = () =>
+ *   resolve({ app: "hello" }, { platform: process.platform, environment: {}, home: homeOfUser, cwd: process.cwd })
+ * ```
+ *
+ * Source: getpwuid(3).
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
 export const homeOfUser = (): string | undefined => {
   const uid = process.geteuid?.()
   if (uid !== undefined && process.versions["bun"] !== undefined) return byBunFfi(uid) || undefined

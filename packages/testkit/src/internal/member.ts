@@ -16,7 +16,12 @@ const fs = process.getBuiltinModule("node:fs")
 const path = process.getBuiltinModule("node:path")
 const { spawn } = process.getBuiltinModule("node:child_process")
 
-/** What is done to one process, or to all of a process group. */
+/**
+ * What is done to one process, or to all of a process group.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export interface Signalled {
   /** SIGKILL. */
   readonly kill: Effect.Effect<void>
@@ -33,6 +38,9 @@ export interface Signalled {
  * **Details** `group`: the same for the whole process group that it leads, its own children included. `crashAt`, `freezeAt`:
  * it is killed, or frozen, exactly when it comes to that moment. `exited` waits (10 s) for its end; its code is `null` after a signal, and when
  * it is not this process's child.
+ *
+ * @category models
+ * @since 0.1.0
  */
 export interface Member extends Signalled {
   readonly pid: number

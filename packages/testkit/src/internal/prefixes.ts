@@ -1,6 +1,11 @@
 /** Commands that run their arguments somewhere else: in namespaces of their own, or as another user. Pure. */
 
-/** What `Faults.otherNamespace` can take a process away from. */
+/**
+ * What `Faults.otherNamespace` can take a process away from.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export type Namespace = "pid" | "network" | "mount" | "host" | "user"
 
 const flags: Readonly<Record<Namespace, ReadonlyArray<string>>> = {
