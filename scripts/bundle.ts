@@ -17,7 +17,7 @@ export const bundled = async (
   const { output } = await build({
     input: Object.fromEntries(Object.entries(programs).map(([name, source]) => [name, path.join(root, source)])),
     platform: "node",
-    external: ["koffi", "bun:ffi"],
+    external: ["bun:ffi"],
     logLevel: "silent",
     output: {
       dir: directory,

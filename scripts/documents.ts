@@ -15,15 +15,18 @@ export const documentsIn = (root: string): ReadonlyArray<string> => [
 export interface Block {
   /** The line of its first line, counted from 1. */
   readonly line: number
+  /** What stands behind the language. */
+  readonly title: string
   readonly text: string
 }
 
 /** The fenced blocks of one language. */
 export const blocksOf = (text: string, language: string): ReadonlyArray<Block> =>
-  [...text.matchAll(/^```(\w+)\n([^]*?)^```$/gm)]
+  [...text.matchAll(/^```(\w+)(?: +(.+))?\n([^]*?)^```$/gm)]
     .filter(([, named]) => named === language)
-    .map(({ 0: whole, 2: body, index }) => ({
+    .map(({ 0: whole, 2: title, 3: body, index }) => ({
       line: text.slice(0, index + whole.indexOf("\n") + 1).split("\n").length,
+      title: title ?? "",
       text: body!
     }))
 
@@ -50,6 +53,29 @@ export const typescriptOf = (text: string): ReadonlyMap<string, string> => {
     })
   }
   return files
+}
+
+/** The files that TypeScript blocks name, as they would be written to disk: without the comment that names them. */
+export const modulesOf = (text: string): ReadonlyMap<string, string> =>
+  new Map(
+    [...typescriptOf(text)].map(([name, file]) => [
+      name,
+      `${file
+        .trim()
+        .replace(/^\/\/ \S+\.ts\n/, "")
+        .trim()}\n`
+    ])
+  )
+
+/** The files of the JSON blocks that have a name behind the language, since JSON has no comments. */
+export const settingsOf = (text: string): ReadonlyMap<string, string> =>
+  new Map(blocksOf(text, "json").flatMap((block) => (block.title === "" ? [] : [[block.title, block.text]])))
+
+/** What stands under a heading of the second level. */
+export const sectionOf = (text: string, heading: string): string => {
+  const [, section] = text.split(`\n## ${heading}\n`)
+  if (section === undefined) throw new Error(`there is no section "${heading}"`)
+  return section.split(/^## /m)[0]!
 }
 
 /** Where the links of a document lead that lead into this repository: the file, and the heading where one is named. */

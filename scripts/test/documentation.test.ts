@@ -4,7 +4,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { compiler } from "../compiler.ts"
-import { commandsOf, documentsIn, headingsOf, linksOf, typescriptOf } from "../documents.ts"
+import { commandsOf, documentsIn, headingsOf, linksOf, modulesOf, typescriptOf } from "../documents.ts"
 
 const root = path.join(import.meta.dirname, "../..")
 const documents = documentsIn(root)
@@ -21,6 +21,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "npm run examples": "examples.test.ts",
   "npm run api": ".ci/run",
   "npm run runtimes": ".ci/run",
+  "npm run install-check": ".ci/run",
   "npm run bench": "minutes, and of use only on a machine that does nothing else",
   "npm run soak -- 60 1": "an hour; packages/testkit/test/chaos.test.ts plays a short plan",
   "npm run architecture": "it changes files; architecture.test.ts runs what it does",
@@ -74,6 +75,12 @@ describe("every command in the documentation runs", () => {
     assert.match(codesearch.stdout, /CodeSearch (stopped|is not running)\./)
     const hello = run("node examples/minimal/src/cli.ts service stop")
     assert.match(hello.stdout, /hello (stopped|is not running)\./)
+  })
+})
+
+describe("the guide to bundling", () => {
+  it("shows the command line of the minimal example", () => {
+    assert.strictEqual(modulesOf(textOf("docs/bundling.md")).get("cli.ts"), textOf("examples/minimal/src/cli.ts"))
   })
 })
 

@@ -5,22 +5,11 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
+import { modulesOf } from "../../../scripts/documents.ts"
 import { programOf } from "../../../scripts/programs.ts"
 import { hello } from "../src/service.ts"
 
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url))
-
-/** Files in the README's TypeScript blocks: each begins with a comment that names it. */
-const inReadme = (): ReadonlyArray<{ readonly name: string; readonly text: string }> =>
-  [...fs.readFileSync(here("../../../README.md"), "utf8").matchAll(/```ts\n([^]*?)```/g)].flatMap(([, block]) =>
-    block!
-      .split(/^\/\/ (?=\S+\.ts$)/m)
-      .filter((part) => part.trim() !== "")
-      .map((part) => ({
-        name: part.slice(0, part.indexOf("\n")),
-        text: `${part.slice(part.indexOf("\n") + 1).trim()}\n`
-      }))
-  )
 
 const codeLines = (names: ReadonlyArray<string>) =>
   names
@@ -35,15 +24,15 @@ const codeLines = (names: ReadonlyArray<string>) =>
 
 describe("the README", () => {
   it("shows the minimal example as it is", () => {
-    const shown = inReadme()
-    assert.deepStrictEqual(shown.map(({ name }) => name).sort(), [
+    const shown = modulesOf(fs.readFileSync(here("../../../README.md"), "utf8"))
+    assert.deepStrictEqual([...shown.keys()].sort(), [
       "application.ts",
       "client.ts",
       "daemon.ts",
       "main.ts",
       "service.ts"
     ])
-    for (const { name, text } of shown) assert.strictEqual(text, fs.readFileSync(here(`../src/${name}`), "utf8"), name)
+    for (const [name, text] of shown) assert.strictEqual(text, fs.readFileSync(here(`../src/${name}`), "utf8"), name)
   })
 
   it("needs 15 lines for a service and 15 for a client", () => {

@@ -4,8 +4,37 @@ import { paths as pathsOf } from "@holdfast/lock/ServicePaths"
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { type ContenderEvent, environmentOf, launchOf, loaderFlags, start } from "../src/internal/contender.ts"
+import { pathToFileURL } from "node:url"
+import {
+  type ContenderEvent,
+  environmentOf,
+  launchOf,
+  loaderFlags,
+  moduleOf,
+  start
+} from "../src/internal/contender.ts"
 import { registration, spec, temporary, until } from "./support.ts"
+
+describe("the module of an entry", () => {
+  const cases = [
+    ["is the file as written, where there is one", "daemon.ts", ["daemon.ts", "daemon.js", "daemon.mjs"], "daemon.ts"],
+    ["is what was compiled from it, where only that is left", "daemon.ts", ["daemon.js", "daemon.mjs"], "daemon.js"],
+    ["or what was bundled from it", "daemon.ts", ["daemon.mjs"], "daemon.mjs"],
+    ["of a .mts is a .mjs", "daemon.mts", ["daemon.js", "daemon.mjs"], "daemon.mjs"],
+    ["of a .cts is a .cjs", "daemon.cts", ["daemon.js", "daemon.cjs"], "daemon.cjs"],
+    ["is as written where nothing is left: that is what an error names", "daemon.ts", [], "daemon.ts"],
+    ["that is written as JavaScript is never TypeScript", "daemon.js", ["daemon.ts"], "daemon.js"]
+  ] as const
+  for (const [name, written, files, expected] of cases) {
+    it.effect(name, () =>
+      Effect.gen(function* () {
+        const directory = yield* temporary
+        for (const file of files) fs.writeFileSync(path.join(directory, file), "")
+        assert.strictEqual(path.basename(moduleOf(pathToFileURL(path.join(directory, written)))), expected)
+      })
+    )
+  }
+})
 
 describe("the environment of a service", () => {
   const caller = {

@@ -15,7 +15,8 @@ import { millisOf, type PlainDuration } from "./internal/duration.ts"
  *
  * - `title`: the name people read; default `app`.
  * - `version`: what a `launch` compares; any text without line breaks.
- * - `entry`: the daemon's module, run by the runtime of the client that starts it, or a command of your own.
+ * - `entry`: the daemon's module, run by the runtime of the client that starts it, or a command of your own. Where there
+ *   is no such `.ts` file, the `.js` or `.mjs` of the same name is run: a compiler or bundler leaves the URL as it is.
  * - `environment`: names of variables let through to the service besides the documented list.
  * - `policy`: `strict` (the default) or `fenced`; see `Ownership.Policy`.
  * - `listen`: a fixed port on 127.0.0.1, by default one that the system chooses; or a Unix socket in the state directory.

@@ -81,7 +81,7 @@ const install = (place: string, version: string): void => {
     fs.symlinkSync(to, path.join(place, "node_modules", name))
   }
   for (const name of ["lock", "lifecycle"]) link(`@holdfast/${name}`, path.join(place, "lib", name))
-  for (const name of ["effect", "@effect/platform-node", "koffi"]) {
+  for (const name of ["effect", "@effect/platform-node", `@koromix/koffi-${process.platform}-${process.arch}`]) {
     const [found] = ["lifecycle", "lock"]
       .map((owner) => path.join(packages, owner, "node_modules", name))
       .filter(fs.existsSync)

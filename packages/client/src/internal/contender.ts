@@ -47,13 +47,22 @@ export const loaderFlags = (execArgv: ReadonlyArray<string>): ReadonlyArray<stri
   return kept
 }
 
+/**
+ * The module of an entry. Compilers and bundlers leave the text of a URL as it is: what was made of `daemon.ts` is
+ * `daemon.js` or `daemon.mjs`, and is meant where there is no `daemon.ts`.
+ */
+export const moduleOf = (entry: URL): string => {
+  const written = url.fileURLToPath(entry)
+  const [, stem, kind] = /^(.*\.)([cm]?)ts$/.exec(written) ?? []
+  if (stem === undefined || fs.existsSync(written)) return written
+  return [`${stem}${kind}js`, `${stem}mjs`].find((made) => fs.existsSync(made)) ?? written
+}
+
 /** What to run for `entry`: a module with the runtime we run on, or the author's own command. */
 export const commandOf = (
   entry: ServiceSpec["entry"]
 ): { readonly command: string; readonly args: ReadonlyArray<string> } =>
-  "command" in entry
-    ? entry
-    : { command: process.execPath, args: [...loaderFlags(process.execArgv), url.fileURLToPath(entry)] }
+  "command" in entry ? entry : { command: process.execPath, args: [...loaderFlags(process.execArgv), moduleOf(entry)] }
 
 export interface Contender {
   readonly pid: number

@@ -36,5 +36,5 @@ export const aboutPrimitive: About = ({ primitive }) =>
     ? fine(`${primitive.name}; whether it holds here is proved at each start`)
     : wrong(
         `No lock that holds can be taken (${primitive.why}).`,
-        "Install the optional package koffi or the program flock (util-linux)."
+        "Install the optional dependencies (koffi) or the program flock (util-linux)."
       )

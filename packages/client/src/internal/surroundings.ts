@@ -5,11 +5,11 @@ import type * as OwnerNote from "@holdfast/lock/OwnerNote"
 import { problem } from "@holdfast/lock/Problem"
 import { homeOfUser, stateDirVariable, validate } from "@holdfast/lock/ServicePaths"
 import * as StateDirectory from "@holdfast/lock/StateDirectory"
+import { moduleOf } from "./contender.ts"
 import type { Environment, Facts } from "./facts.ts"
 
 const fs = process.getBuiltinModule("node:fs")
 const path = process.getBuiltinModule("node:path")
-const url = process.getBuiltinModule("node:url")
 
 const attempt = <A>(body: () => A): A | undefined => {
   try {
@@ -54,7 +54,7 @@ export const programOf = (entry: ServiceSpec["entry"]): Facts["program"] => {
     "command" in entry
       ? [entry.command, ...entry.args].filter((one) => path.isAbsolute(one))
       : entry.protocol === "file:"
-        ? [attempt(() => url.fileURLToPath(entry)) ?? entry.href]
+        ? [attempt(() => moduleOf(entry)) ?? entry.href]
         : []
   const seen = named.map((file) => ({ file, modifiedAt: attempt(() => fs.statSync(file).mtimeMs) }))
   const missing = seen.find(({ modifiedAt }) => modifiedAt === undefined)

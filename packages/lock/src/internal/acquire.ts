@@ -17,7 +17,8 @@ const unsupported = (file: string, detail: string): Attempt => ({
   code: "ENOLOCK",
   path: file,
   message: `No lock that holds could be taken on ${file}, file system ${fileSystem.of(file)?.name ?? "unknown"} (${detail}).`,
-  action: "Install the optional package koffi or the program flock (util-linux), or name a directory on a local disk."
+  action:
+    "Install the optional dependencies (koffi) or the program flock (util-linux), or name a directory on a local disk."
 })
 
 /** The device a lock file is on, or will be. */

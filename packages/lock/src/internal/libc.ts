@@ -1,6 +1,6 @@
 /** libc's functions through whatever FFI the runtime has. Throws where it has none. */
 import { choose, here } from "./primitive.ts"
-import { bunFfi, libcNames, nodeFfi, requireHere } from "./runtime.ts"
+import { bunFfi, libcNames, loadKoffi, nodeFfi } from "./runtime.ts"
 
 /** All that is called here gives an integer and takes integers (a null pointer is 0) or memory to read and write. */
 export interface Prototype {
@@ -62,22 +62,6 @@ export const viaNode = (): Libc => {
         Number(call(...values.map((value, index) => (takes[index] === "long" ? BigInt(Number(value)) : value))))
     },
     errno: () => ffi.getInt32(location())
-  }
-}
-
-interface Koffi {
-  readonly load: (name: string | null) => { readonly func: (prototype: string) => (...args: Array<any>) => any }
-  readonly errno: () => number
-}
-
-/** The native part of koffi alone: its JavaScript wrapper costs 6 ms more and is not needed for plain prototypes. */
-const loadKoffi = (): Koffi => {
-  const require = requireHere()
-  const beside = process.getBuiltinModule("node:module").createRequire(require.resolve("koffi"))
-  try {
-    return beside(`@koromix/koffi-${process.platform}-${process.arch}`)
-  } catch {
-    return beside("koffi")
   }
 }
 

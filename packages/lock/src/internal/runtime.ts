@@ -24,9 +24,28 @@ export interface NodeFfi {
 }
 
 /** `require` that resolves from this file, for modules only one runtime has. */
-export const requireHere = (): NodeJS.Require => process.getBuiltinModule("node:module").createRequire(import.meta.url)
+const requireHere = (): NodeJS.Require => process.getBuiltinModule("node:module").createRequire(import.meta.url)
 
 export const bunFfi = (): BunFfi => requireHere()("bun:ffi") as BunFfi
+
+/** The part of koffi used here. */
+export interface Koffi {
+  readonly load: (name: string | null) => { readonly func: (prototype: string) => (...args: Array<any>) => any }
+  readonly errno: () => number
+}
+
+/**
+ * koffi's native part for this platform, a package of its own without an install script; the JavaScript around it costs
+ * 6 ms more and is not needed for plain prototypes. An application that has all of koffi is good, too.
+ */
+export const loadKoffi = (): Koffi => {
+  const require = requireHere()
+  try {
+    return require(`@koromix/koffi-${process.platform}-${process.arch}`)
+  } catch {
+    return require("koffi")
+  }
+}
 
 /**
  * A builtin module, or `undefined` where the runtime has none. `node:ffi` and, on Node 22, `node:sqlite` print an

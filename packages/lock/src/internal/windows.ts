@@ -4,7 +4,7 @@
  */
 import { O_CREAT, O_RDWR } from "./descriptor.ts"
 import type { Grip, Primitive, PrimitiveName } from "./primitive.ts"
-import { bunFfi, requireHere } from "./runtime.ts"
+import { bunFfi, loadKoffi } from "./runtime.ts"
 
 const fs = process.getBuiltinModule("node:fs")
 
@@ -70,7 +70,7 @@ const bunKernel = (): Kernel32 => {
 }
 
 const koffiKernel = (): Kernel32 => {
-  const library = requireHere()("koffi").load("kernel32.dll")
+  const library = loadKoffi().load("kernel32.dll")
   const create = library.func("intptr_t __stdcall CreateFileW(str16, uint32, uint32, void *, uint32, uint32, void *)")
   const close = library.func("int __stdcall CloseHandle(intptr_t)")
   const lastError = library.func("uint32 __stdcall GetLastError()")

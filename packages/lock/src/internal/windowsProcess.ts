@@ -3,7 +3,7 @@
  * for the boot is the machine. Not run by this repository's Linux tests.
  */
 import { hashed, once, orElse } from "./memo.ts"
-import { bunFfi, requireHere } from "./runtime.ts"
+import { bunFfi, loadKoffi } from "./runtime.ts"
 import type { Kernel, Sighting } from "./sighting.ts"
 
 const PROCESS_QUERY_LIMITED_INFORMATION = 0x1000
@@ -26,7 +26,7 @@ interface Calls {
 }
 
 const viaKoffi = (): Calls => {
-  const koffi = requireHere()("koffi")
+  const koffi = loadKoffi()
   const [kernel, advapi] = [koffi.load("kernel32.dll"), koffi.load("advapi32.dll")]
   return {
     OpenProcess: kernel.func("intptr_t __stdcall OpenProcess(uint32, int, uint32)"),
