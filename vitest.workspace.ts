@@ -16,7 +16,7 @@ export default defineConfig({
     reporters: ["default", "./vitest.plain-reporter.ts"],
     globalSetup: ["./scripts/bundle.ts", "./scripts/leave-nothing.ts"],
     // tests start real processes; most files mostly wait, and two cores carry no more of them at once
-    maxWorkers: 4,
+    maxWorkers: 5,
     // those of a file that are concurrent mostly wait
     maxConcurrency: 4,
     sequence: { sequencer: LongestFirst },

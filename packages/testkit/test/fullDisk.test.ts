@@ -19,7 +19,7 @@ const halfWritten = (kit: Testkit["Service"]) =>
         (!mayBeEmpty.includes(name) && fs.statSync(`${kit.paths.directory}/${name}`).size === 0)
     )
 
-describe("a full disk", () => {
+describe.concurrent("a full disk", () => {
   it.live.skipIf(skip)(
     `under a running owner: it serves on, keeps its place, leaves nothing half-written, and heals its records when there is space again${suffix}`,
     () =>
