@@ -258,7 +258,7 @@ describe.skipIf(!hasTmux).concurrent("the user interface in a terminal (needs tm
       await finds(terminal, "alone")
       assert.isFalse(fs.existsSync(here.state))
       terminal.press("C-c")
-      const screen = await terminal.shows("exit code 0")
+      const screen = await terminal.shows(/exit code 0\s+(cooked|raw)/)
       assert.include(screen, "cooked")
       assert.notInclude(screen, "service stop")
       assert.isFalse(fs.existsSync(here.state))
@@ -274,7 +274,7 @@ describe.skipIf(!hasTmux).concurrent("the user interface in a terminal (needs tm
       terminal.press("Escape")
       await terminal.shows("Esc quit (the service stays)")
       terminal.press("Escape")
-      const screen = await terminal.shows("exit code 0")
+      const screen = await terminal.shows(/exit code 0\s+(cooked|raw)/)
       assert.deepStrictEqual(screen.trim().split("\n"), [
         "CodeSearch stays in the background. Stop it with `codesearch service stop`.",
         "exit code 0",

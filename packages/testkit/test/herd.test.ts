@@ -129,49 +129,6 @@ describe.concurrent("the spawn lock", () => {
     )
   }
 
-  it.live(
-    "where there is none to be had, everybody may start a contender: those that lose leave within two seconds, and all attach",
-    () =>
-      withKit({}, (kit) =>
-        Effect.gen(function* () {
-          countingIn(kit)
-          fs.mkdirSync(kit.paths.spawnLock)
-          const said = yield* herd(kit, 10, "launch")
-          assert.strictEqual(new Set(said.map(({ output, value }) => value?.instanceID ?? output)).size, 1)
-          assert.isAtLeast(starts(kit).length, 2, "it is the lock that keeps the others from it")
-          yield* kit.eventually(
-            "the owner is alone",
-            () => kit.processes().map(({ pid }) => pid),
-            (pids) => pids.length === 1,
-            { within: "2 seconds" }
-          )
-          assert.lengthOf(boots(kit), 1)
-          fs.rmdirSync(kit.paths.spawnLock)
-        })
-      ),
-    60_000
-  )
-
-  it.live(
-    "who holds the spawn lock is frozen: a handful of contenders at most, and all attach",
-    () =>
-      withKit({}, (kit) =>
-        Effect.gen(function* () {
-          countingIn(kit)
-          const frozen = yield* frozenHolder(kit)
-          const before = performance.now()
-          const said = yield* herd(kit, 20, "launch")
-          const took = performance.now() - before
-          assert.strictEqual(new Set(said.map(({ output, value }) => value?.instanceID ?? output)).size, 1)
-          assert.isAtMost(starts(kit).length, 5)
-          assert.lengthOf(boots(kit), 1)
-          assert.isAbove(took, 3000)
-          frozen.kill("SIGKILL")
-        })
-      ),
-    120_000
-  )
-
   it.live("a contender that takes long before it registers is waited for, as long as it gets on", () =>
     withKit({}, (kit) =>
       Effect.gen(function* () {
@@ -223,6 +180,52 @@ const frozenHolder = (kit: Kit) =>
     }),
     (child) => Effect.sync(() => child.kill("SIGKILL"))
   )
+
+// contenders are counted: nothing else of this file runs meanwhile
+describe("the spawn lock", () => {
+  it.live(
+    "where there is none to be had, everybody may start a contender: those that lose leave within two seconds, and all attach",
+    () =>
+      withKit({}, (kit) =>
+        Effect.gen(function* () {
+          countingIn(kit)
+          fs.mkdirSync(kit.paths.spawnLock)
+          const said = yield* herd(kit, 10, "launch")
+          assert.strictEqual(new Set(said.map(({ output, value }) => value?.instanceID ?? output)).size, 1)
+          assert.isAtLeast(starts(kit).length, 2, "it is the lock that keeps the others from it")
+          yield* kit.eventually(
+            "the owner is alone",
+            () => kit.processes().map(({ pid }) => pid),
+            (pids) => pids.length === 1,
+            { within: "2 seconds" }
+          )
+          assert.lengthOf(boots(kit), 1)
+          fs.rmdirSync(kit.paths.spawnLock)
+        })
+      ),
+    60_000
+  )
+
+  it.live(
+    "who holds the spawn lock is frozen: a handful of contenders at most, and all attach",
+    () =>
+      withKit({}, (kit) =>
+        Effect.gen(function* () {
+          countingIn(kit)
+          const frozen = yield* frozenHolder(kit)
+          const before = performance.now()
+          const said = yield* herd(kit, 20, "launch")
+          const took = performance.now() - before
+          assert.strictEqual(new Set(said.map(({ output, value }) => value?.instanceID ?? output)).size, 1)
+          assert.isAtMost(starts(kit).length, 5)
+          assert.lengthOf(boots(kit), 1)
+          assert.isAbove(took, 3000)
+          frozen.kill("SIGKILL")
+        })
+      ),
+    120_000
+  )
+})
 
 describe.concurrent("a service that cannot start", () => {
   it.live("one that ends at once is started a few times for fifty clients, and all are told why", () =>

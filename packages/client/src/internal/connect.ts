@@ -68,8 +68,8 @@ export const connect = (
     let hearing: Hearing | undefined
     /** The pid of our last one. */
     let contender: number | undefined
-    /** Whether our contender has said what became of it. */
-    let spoke = false
+    /** Which of ours have said what became of them. */
+    const spoke = new Set<number>()
     const listen = Effect.suspend(() =>
       hearing === undefined
         ? Effect.tap(makeHearing(around.paths), (made) => Effect.sync(() => (hearing = made)))
@@ -86,8 +86,8 @@ export const connect = (
       // what others' contenders ended with is this client's cause, too
       if ("crashes" in spawned && (spawned.crashes.crashedAt ?? 0) >= since) yield* note(spawned.crashes.last ?? "")
       if (spawned._tag !== "Started") return
-      spoke = false
       contender = spawned.contender.pid
+      spoke.delete(contender)
       yield* (yield* listen).toContender(spawned.contender)
     })
     const heed = Effect.fnUntraced(function* (event: Heard) {
@@ -97,9 +97,10 @@ export const connect = (
         yield* discovery.adopt(event)
       }
       if (event.type === "unusable" || event.type === "unstartable") return yield* diagnose(spec, event)
-      const crashed = event.type === "exited" && (event.code !== 0 || !spoke)
-      if (event.type !== "exited") spoke = true
-      if (event.type === "held" || event.type === "exited") memory = { ...memory, contending: false }
+      const crashed = event.type === "exited" && (event.code !== 0 || !spoke.has(event.from))
+      if (event.type !== "exited") spoke.add(event.from)
+      const over = event.type === "held" || event.type === "exited"
+      if (over && event.from === contender) memory = { ...memory, contending: false }
       if (!crashed) return
       memory = afterCrash(memory, event.diagnostic)
       yield* note(event.diagnostic)

@@ -13,7 +13,8 @@ import type { Contender, ContenderEvent } from "../Spawner.ts"
 import { watchRecords } from "./directoryWatch.ts"
 import { healthEvents } from "./healthEvents.ts"
 
-export type Heard = ContenderEvent | { readonly type: "changed" }
+/** `from`: the pid of the contender that it was heard of; one that lost may end after the next was started. */
+export type Heard = (ContenderEvent & { readonly from: number }) | { readonly type: "changed" }
 
 export interface Hearing {
   /** Listens to this contender too. */
@@ -52,9 +53,9 @@ export const make = (paths: ServicePaths): Effect.Effect<Hearing, never, Scope.S
     let followed = ""
     let ended: bigint | undefined
     return {
-      toContender: ({ events }) =>
+      toContender: ({ events, pid }) =>
         Queue.take(events).pipe(
-          Effect.flatMap((event) => Queue.offer(heard, event)),
+          Effect.flatMap((event) => Queue.offer(heard, { ...event, from: pid })),
           Effect.forever,
           Effect.forkScoped,
           Effect.asVoid
