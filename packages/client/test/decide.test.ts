@@ -4,6 +4,7 @@ import * as Schema from "effect/Schema"
 import type { Spawned } from "../src/Spawner.ts"
 import {
   afterCrash,
+  hasCrashed,
   afterSpawn,
   backoffMs,
   decide,
@@ -485,4 +486,20 @@ describe("over a whole call, whatever is found and however often", () => {
     },
     options
   )
+})
+
+describe("the end of a contender", () => {
+  it("is a crash when it failed, or when it said nothing of what became of it", () => {
+    assert.isTrue(hasCrashed({ code: 1, from: 7 }, new Set([7])))
+    assert.isTrue(hasCrashed({ code: null, from: 7 }, new Set([7])))
+    assert.isTrue(hasCrashed({ code: 0, from: 7 }, new Set()))
+    assert.isFalse(hasCrashed({ code: 0, from: 7 }, new Set([7])))
+  })
+
+  it("that had said that it lost is none, also when the next one has been started and has said nothing yet", () => {
+    const [lost, next] = [7, 8]
+    const spoke = new Set([lost])
+    assert.isFalse(hasCrashed({ code: 0, from: lost }, spoke))
+    assert.isTrue(hasCrashed({ code: 0, from: next }, spoke))
+  })
 })

@@ -17,7 +17,17 @@ import {
 import type { Discovery } from "../Discovery.ts"
 import type { ContenderEvent, Spawner } from "../Spawner.ts"
 import { commandOf } from "./contender.ts"
-import { afterCrash, afterSpawn, decide, type Found, initial, type Intent, type Memory, remember } from "./decide.ts"
+import {
+  afterCrash,
+  afterSpawn,
+  decide,
+  type Found,
+  hasCrashed,
+  initial,
+  type Intent,
+  type Memory,
+  remember
+} from "./decide.ts"
 import { type Heard, type Hearing, make as makeHearing } from "./hearing.ts"
 import type { SpawnLock } from "./spawnLock.ts"
 import { holding, replace } from "./stopping.ts"
@@ -97,7 +107,7 @@ export const connect = (
         yield* discovery.adopt(event)
       }
       if (event.type === "unusable" || event.type === "unstartable") return yield* diagnose(spec, event)
-      const crashed = event.type === "exited" && (event.code !== 0 || !spoke.has(event.from))
+      const crashed = event.type === "exited" && hasCrashed(event, spoke)
       if (event.type !== "exited") spoke.add(event.from)
       const over = event.type === "held" || event.type === "exited"
       if (over && event.from === contender) memory = { ...memory, contending: false }

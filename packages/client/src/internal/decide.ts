@@ -160,6 +160,15 @@ export const afterSpawn = (
   }
 }
 
+/**
+ * Whether the end of one of ours was a crash: it failed, or had not said what became of it. `spoke` has the pids of those
+ * that had; one that lost may end only after the next was started, and is no crash of that one.
+ */
+export const hasCrashed = (
+  { code, from }: { readonly code: number | null; readonly from: number },
+  spoke: ReadonlySet<number>
+): boolean => code !== 0 || !spoke.has(from)
+
 /** Our contender ended at once, with these words. */
 export const afterCrash = (memory: Memory, words: string): Memory => ({
   ...memory,
