@@ -24,7 +24,14 @@ while True:
             os.close(screen)
         elif order: os.write(screen, order)
         else: sys.exit()
-    if os.waitpid(pid, os.WNOHANG)[0]: sys.exit()
+    if os.waitpid(pid, os.WNOHANG)[0]:
+        # what it said last may have come since we looked
+        while screen in heard and select.select([screen], [], [], 0)[0]:
+            try: text = os.read(screen, 4096)
+            except OSError: break
+            if not text: break
+            os.write(1, text)
+        sys.exit()
 `
 
 export interface Terminal {
