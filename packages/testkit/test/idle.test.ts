@@ -110,6 +110,8 @@ describe.concurrent("idle exit", () => {
 
 /** Milliseconds after the last use at which the first of twenty comes, the others 2 ms after each other. */
 const arrivals = [900, 990, 1000, 1005, 1020]
+/** Where a busy machine was late each time: these come when it has surely ended. */
+const later = [1200, 1500, 2000]
 
 describe("clients that arrive as an idle service ends", () => {
   for (const method of ["get", "post"] as const) {
@@ -119,7 +121,8 @@ describe("clients that arrive as an idle service ends", () => {
         withKit({ idleExit: "1 second" }, (kit) =>
           Effect.gen(function* () {
             const answered = new Set<string>()
-            for (const arrival of arrivals) {
+            for (const arrival of [...arrivals, ...later]) {
+              if (later.includes(arrival) && answered.size === 2) break
               yield* kit.client.launch()
               const before = boots(kit).length
               const first = yield* Effect.flatMap(kit.client.http.get("/hello"), ({ text }) => text)

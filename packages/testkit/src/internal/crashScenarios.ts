@@ -3,8 +3,8 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type { Scenario } from "../Scenario.ts"
 import { losers, reigns, twoAtOnce } from "./judgements.ts"
-import { expect, hold, isReady, type Kit } from "./law.ts"
-import { attached, followers, hasEnded, lifeOf, scenario } from "./scenario.ts"
+import { expect, hasEnded, hold, isReady, type Kit, lifeOf } from "./law.ts"
+import { attached, followers, scenario } from "./scenario.ts"
 
 /** One application after the other, as many as there should have been. */
 const applications = (kit: Kit, count: number) =>

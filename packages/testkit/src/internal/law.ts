@@ -45,3 +45,14 @@ export const law = (
 
 export const isReady = (kit: Kit) =>
   kit.waitFor("the service is ready", ({ status }) => status.type === "ready", { within: "45 seconds" })
+
+/** What is known of one process. */
+export const lifeOf = (kit: Kit, pid: number) => kit.lives().find((life) => life.pid === pid)
+
+export const hasEnded = (kit: Kit, pid: number) =>
+  kit.eventually(
+    `${pid} has ended`,
+    () => lifeOf(kit, pid)?.to,
+    (to) => to !== undefined,
+    { within: "30 seconds" }
+  )

@@ -3,20 +3,10 @@ import * as Effect from "effect/Effect"
 import type { Law } from "../Law.ts"
 import type { Epochs } from "../Observation.ts"
 import { fallen, heavy, lingering, losersEndMs, reigns, twoAtOnce, waited } from "./judgements.ts"
-import { expect, hold, isReady, type Kit, law } from "./law.ts"
+import { expect, hasEnded, hold, isReady, law, lifeOf } from "./law.ts"
 import { familyOf } from "./processes.ts"
 
 const contenders = 10
-
-const lifeOf = (kit: Kit, pid: number) => kit.lives().find((life) => life.pid === pid)
-
-const hasEnded = (kit: Kit, pid: number) =>
-  kit.eventually(
-    `${pid} has ended`,
-    () => lifeOf(kit, pid)?.to,
-    (to) => to !== undefined,
-    { within: "30 seconds" }
-  )
 
 const one = law(1, "ten contenders, and ten more after a crash: one process at a time runs the application", (kit) =>
   Effect.gen(function* () {

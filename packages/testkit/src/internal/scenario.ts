@@ -53,17 +53,6 @@ export const attached = (clients: ReadonlyArray<Client>): Effect.Effect<Ready, B
     })
   )
 
-/** The moments that a process came to. */
-export const lifeOf = (kit: Kit, pid: number) => kit.lives().find((life) => life.pid === pid)
-
-export const hasEnded = (kit: Kit, pid: number) =>
-  kit.eventually(
-    `${pid} has ended`,
-    () => lifeOf(kit, pid)?.to,
-    (to) => to !== undefined,
-    { within: "30 seconds" }
-  )
-
 /** Statuses a client saw, in order. */
 export const seenBy = (kit: Kit, client: string): ReadonlyArray<string> =>
   kit.timeline().happenings.flatMap((one) => (one._tag === "Seen" && one.client === client ? [one.status] : []))

@@ -3,9 +3,9 @@ import * as Effect from "effect/Effect"
 import * as Capability from "../Capability.ts"
 import type { Scenario } from "../Scenario.ts"
 import { twoAtOnce } from "./judgements.ts"
-import { expect, hold, isReady, type Kit } from "./law.ts"
+import { expect, hasEnded, hold, isReady, type Kit, lifeOf } from "./law.ts"
 import { textOf } from "./marks.ts"
-import { attached, followers, hasEnded, lifeOf, scenario, seenBy } from "./scenario.ts"
+import { attached, followers, scenario, seenBy } from "./scenario.ts"
 
 /** The machine sleeps: the processes stand still, and where a clock can be moved it is hours later when they go on. */
 const night = (kit: Kit, frozen: { readonly freeze: Effect.Effect<void>; readonly thaw: Effect.Effect<void> }) =>

@@ -5,8 +5,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { Scenario } from "../Scenario.ts"
 import { twoAtOnce } from "./judgements.ts"
-import { expect, hold } from "./law.ts"
-import { attached, followers, hasEnded, scenario, seenBy } from "./scenario.ts"
+import { expect, hasEnded, hold } from "./law.ts"
+import { attached, followers, scenario, seenBy } from "./scenario.ts"
 import { watched } from "./watched.ts"
 
 const update = scenario(
