@@ -2,6 +2,7 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { parseSync } from "rolldown/utils"
+import { listOf, type Node, nodeOf } from "./syntax.ts"
 
 export const packages = ["lock", "lifecycle", "client", "testkit"] as const
 
@@ -33,16 +34,6 @@ export interface Source {
   }>
 }
 
-// The parser's tree, as far as it is read here.
-interface Node {
-  readonly type: string
-  readonly start: number
-  readonly end: number
-  readonly [field: string]: unknown
-}
-
-const nodeOf = (value: unknown): Node | undefined => (value as Node | null) ?? undefined
-const listOf = (value: unknown): ReadonlyArray<Node> => (value ?? []) as ReadonlyArray<Node>
 const nameOf = (value: unknown): string => String(nodeOf(value)?.["name"] ?? nodeOf(value)?.["value"])
 
 const isFunction = (init: Node | undefined, text: string): boolean =>

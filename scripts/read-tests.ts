@@ -1,5 +1,6 @@
 /** The tests of a source text by name, for the check that holds the documents and the tests together. */
 import { parseSync, Visitor } from "rolldown/utils"
+import { listOf, type Node, nodeOf } from "./syntax.ts"
 
 export interface NamedTest {
   readonly line: number
@@ -17,17 +18,6 @@ export interface TestFile {
   /** Every text and number in the file: what may fill a hole. */
   readonly literals: ReadonlySet<string>
 }
-
-// The parser's tree, as far as it is read here.
-interface Node {
-  readonly type: string
-  readonly start: number
-  readonly end: number
-  readonly [field: string]: unknown
-}
-
-const nodeOf = (value: unknown): Node | undefined => (value as Node | undefined) ?? undefined
-const listOf = (value: unknown): ReadonlyArray<Node> => (value ?? []) as ReadonlyArray<Node>
 
 /** `it.live.skipIf(x)` is `["it", "live", "skipIf"]`, and the calls on the way with their arguments. */
 const chainOf = (callee: Node): { words: Array<string>; constants: Array<[string, unknown]> } => {
