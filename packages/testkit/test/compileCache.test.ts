@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { unless } from "@holdfast/testkit/Capability"
 import type { Testkit } from "@holdfast/testkit/Testkit"
 import { Effect } from "effect"
 import * as fs from "node:fs"
@@ -6,6 +7,8 @@ import * as path from "node:path"
 import { service } from "./commandLine.ts"
 import { runtimes } from "./runtimes.ts"
 import { isReady, withKit } from "./withKit.ts"
+
+const { skip, suffix } = unless("fullDisk")
 
 type Kit = Testkit["Service"]
 
@@ -72,6 +75,17 @@ describe.concurrent("the compiled code of a service's program", () => {
         yield* started(kit)
         yield* aSecondLater(kit)
         assert.isEmpty(filesIn(elsewhere))
+      })
+    )
+  )
+
+  it.live.skipIf(skip)(`does not take the last of a disk${suffix}`, () =>
+    withKit({}, (kit) =>
+      Effect.gen(function* () {
+        yield* Effect.flatMap(kit.fullDisk, (disk) => disk.free)
+        yield* started(kit)
+        yield* aSecondLater(kit)
+        assert.isFalse(fs.existsSync(kit.paths.cache))
       })
     )
   )

@@ -19,11 +19,23 @@ const isPrivate = (directory: string): boolean => {
   }
 }
 
+/** It takes some megabytes. The last of a disk is for the lease and the registration. */
+const room = 64 * 1024 * 1024
+
+const hasRoom = (directory: string): boolean => {
+  try {
+    const { bavail, bsize } = fs.statfsSync(directory)
+    return bavail * bsize >= room
+  } catch {
+    return true // a file system that does not say
+  }
+}
+
 /** For what is imported from here on. A cache that the environment names already stays. */
-export const enable = ({ cache }: ServicePaths): void => {
+export const enable = ({ cache, directory }: ServicePaths): void => {
   const { enableCompileCache, getCompileCacheDir } = modules()
   if (enableCompileCache === undefined || getCompileCacheDir() !== undefined) return
-  if (process.env["NODE_DISABLE_COMPILE_CACHE"] !== undefined || !isPrivate(cache)) return
+  if (process.env["NODE_DISABLE_COMPILE_CACHE"] !== undefined || !hasRoom(directory) || !isPrivate(cache)) return
   const umask = process.umask(0o077) // it makes a directory in there that anybody may enter
   try {
     enableCompileCache(cache)
