@@ -12,7 +12,7 @@ import { make as makeAnswering } from "./internal/answering.ts"
 import { track } from "./internal/connections.ts"
 import { listen } from "./internal/listen.ts"
 import { initial, type LifecycleEvent, reduce } from "./internal/lifecycle.ts"
-import { type Refused, refuse, refuseUpgrade } from "./internal/reply.ts"
+import { type Refused, refuse, refuseConnection } from "./internal/reply.ts"
 import { isReserved, pathOf } from "./internal/reserved.ts"
 import { make as makeRoutes } from "./internal/serviceRoutes.ts"
 import * as session from "./internal/session.ts"
@@ -234,7 +234,7 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
 
   const upgrade = (request: Http.IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on("error", () => socket.destroy())
-    const refused = (why: Refused) => refuseUpgrade(socket, ...why)
+    const refused = (why: Refused) => refuseConnection(socket, ...why)
     const outside = stranger(request)
     if (outside !== undefined) return refused(outside)
     if (isReserved(pathOf(request.url ?? "/"))) return refused(["not_found", "Nothing under /service/ is upgraded."])

@@ -257,10 +257,13 @@ describe("closing", () => {
         `GET /service/health HTTP/1.1\r\n${head}`
       ].map((text) => sendRaw(opened.port, text))
       const idle = net.connect(opened.port, "127.0.0.1").on("error", () => undefined)
+      const told: Array<Buffer> = []
+      idle.on("data", (data) => told.push(data))
       yield* until("an idle client is connected", () => !idle.connecting)
       yield* Effect.promise(() => opened.shell.close()).pipe(Effect.timeout("2 seconds"))
       yield* Effect.promise(() => Promise.all(connected))
       yield* until("the idle client is cut off, too", () => idle.closed)
+      assert.include(Buffer.concat(told).toString(), "service_stopping")
       yield* Effect.promise(() => opened.shell.close()).pipe(Effect.timeout("2 seconds"))
       const again = yield* openShell({ port: opened.port })
       assert.strictEqual(again.shell.url, opened.shell.url)

@@ -1,5 +1,6 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, vi } from "@effect/vitest"
 import * as http from "node:http"
+import * as net from "node:net"
 import type { AddressInfo } from "node:net"
 import { Worker } from "node:worker_threads"
 import { track } from "../src/internal/connections.ts"
@@ -24,7 +25,73 @@ const posting = `
   }
 `
 
+/**
+ * Asks by Node's own client from another thread. It has connected when this thread hears of it, and sends its request only
+ * when told: as a busy machine may delay it.
+ */
+const late = `
+  const http = require("node:http")
+  const { parentPort, workerData: { port, told } } = require("node:worker_threads")
+  http
+    .request({ host: "127.0.0.1", port, method: "POST" }, (response) => {
+      response.resume().on("end", () => {
+        parentPort.postMessage(response.statusCode + " " + response.headers["x-holdfast-refusal"])
+      })
+    })
+    .on("error", ({ code }) => parentPort.postMessage(code))
+    .end()
+  // the connection is made in the next tick
+  process.nextTick(() => process.nextTick(() => {
+    Atomics.wait(told, 0, 0)
+  }))
+`
+
+const listening = async () => {
+  let asked = 0
+  const server = http.createServer((_, response) => {
+    asked++
+    response.end("ok")
+  })
+  const connections = track(server)
+  const connected = new Promise((resolve) => server.on("connection", resolve))
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  return { asked: () => asked, connected, connections, port: (server.address() as AddressInfo).port }
+}
+
+const request = "POST / HTTP/1.1\r\nhost: here\r\ncontent-length: 0\r\n\r\n"
+
 describe("closing", () => {
+  it("one that has connected and asks too late finds the refusal there, and knows that nothing landed", async () => {
+    const { asked, connected, connections, port } = await listening()
+    const told = new Int32Array(new SharedArrayBuffer(4))
+    const worker = new Worker(late, { eval: true, workerData: { port, told } })
+    const answer = new Promise((resolve) => worker.on("message", resolve))
+    await connected
+    await connections.close(50)
+    Atomics.store(told, 0, 1)
+    Atomics.notify(told, 0)
+    assert.strictEqual(await answer, "503 service_stopping")
+    assert.strictEqual(asked(), 0)
+    await worker.terminate()
+  })
+
+  it("one that asks a second time on its connection, too late, does so as well, and nobody waits for it", async () => {
+    const { asked, connections, port } = await listening()
+    const socket = net.connect(port, "127.0.0.1")
+    const received: Array<string> = []
+    socket.setEncoding("utf8").on("data", (text: string) => received.push(text))
+    socket.on("error", () => undefined) // after what it received
+    socket.write(request)
+    await vi.waitFor(() => assert.match(received.join(""), /200 OK[^]*ok/))
+    received.length = 0
+    socket.pause()
+    await connections.close(60_000)
+    socket.write(request)
+    await new Promise((resolve) => socket.on("close", resolve).resume())
+    assert.match(received.join(""), /^HTTP\/1.1 503 [^]*x-holdfast-refusal: service_stopping\r\n/)
+    assert.strictEqual(asked(), 1)
+  })
+
   it("fifty that have connected and were not taken in yet are all answered, and nobody after them", async () => {
     const server = http.createServer((_, response) => response.writeHead(503).end())
     const connections = track(server)

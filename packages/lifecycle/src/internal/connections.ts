@@ -1,30 +1,39 @@
 /** Closing a server without cutting off who has connected and is about to ask: it could not know that nothing landed. */
 import type * as Http from "node:http"
 import type { Socket } from "node:net"
+import { refuseConnection } from "./reply.ts"
 
 export interface Connections {
   /**
-   * Takes in who is connected already, then nobody new; cuts who is still being answered, and gives connections that
-   * have asked nothing yet this long, in milliseconds, to ask and be refused in words. Resolves when none is left.
+   * Takes in who is connected already, then nobody new, and cuts who is still being answered. Who has asked nothing yet
+   * has this long, in milliseconds, to ask and be refused in words; who does not, and who is between two requests, is
+   * refused unasked: what it sends too late finds its answer there. Resolves when no connection is left.
    */
   readonly close: (patienceMs: number) => Promise<void>
 }
 
+/** By its last request; `silent`: there was none. */
+type State = "silent" | "upgraded" | Http.ServerResponse
+
+const isBetween = (state: State): boolean => typeof state === "object" && state.writableFinished
+
+/** An answer that is there before the request is that request's, and says that it was not read. */
+const refuse = (socket: Socket): void => {
+  if (!socket.writable) return
+  refuseConnection(socket, "service_stopping", "The service is stopping.")
+  socket.destroySoon()
+}
+
 export const track = (server: Http.Server): Connections => {
-  const open = new Set<Socket>()
-  const silent = new Set<Socket>()
+  const open = new Map<Socket, State>()
   let accepted = 0
   server.on("connection", (socket: Socket) => {
     accepted++
-    open.add(socket)
-    silent.add(socket)
-    socket.on("close", () => {
-      open.delete(socket)
-      silent.delete(socket)
-    })
+    open.set(socket, "silent")
+    socket.on("close", () => open.delete(socket))
   })
-  server.on("request", ({ socket }: Http.IncomingMessage) => silent.delete(socket))
-  server.on("upgrade", ({ socket }: Http.IncomingMessage) => silent.delete(socket))
+  server.on("request", ({ socket }: Http.IncomingMessage, response: Http.ServerResponse) => open.set(socket, response))
+  server.on("upgrade", ({ socket }: Http.IncomingMessage) => open.set(socket, "upgraded"))
   /** Closing resets whoever waits to be accepted, and a turn of the loop accepts one: so turn until none came. */
   const everybodyIn = async (patienceMs: number): Promise<void> => {
     const until = performance.now() + patienceMs
@@ -38,11 +47,18 @@ export const track = (server: Http.Server): Connections => {
     close: async (patienceMs) => {
       await everybodyIn(patienceMs)
       return new Promise((resolve) => {
-        const waitsFor = [...silent]
+        const silent: Array<Socket> = []
+        for (const [socket, state] of open) {
+          if (state === "silent") silent.push(socket)
+          else if (isBetween(state)) refuse(socket)
+          else socket.destroy()
+        }
         server.close(() => resolve()) // from here on each answer ends its connection
-        for (const socket of open) if (!silent.has(socket)) socket.destroy()
         setTimeout(() => {
-          for (const socket of waitsFor) socket.destroy()
+          for (const socket of silent) {
+            if (open.get(socket) === "silent") refuse(socket)
+            else socket.destroy()
+          }
         }, patienceMs).unref()
       })
     }

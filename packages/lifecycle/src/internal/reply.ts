@@ -69,8 +69,8 @@ export const refuse = (response: Http.ServerResponse, code: RefusalCode, message
 /** The arguments of a refusal. */
 export type Refused = readonly [code: RefusalCode, message: string, action?: string]
 
-/** The same on a connection that asked to leave HTTP: there is no response object to answer with. */
-export const refuseUpgrade = (socket: Duplex, code: RefusalCode, message: string, action?: string): void => {
+/** The same where there is no response object: on a connection that asked to leave HTTP, or asked nothing. */
+export const refuseConnection = (socket: Duplex, code: RefusalCode, message: string, action?: string): void => {
   const text = JSON.stringify(action === undefined ? { code, message } : { code, message, action })
   socket.end(
     [
