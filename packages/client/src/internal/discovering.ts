@@ -8,9 +8,11 @@ import type { ServicePaths } from "@holdfast/lock/ServicePaths"
 import type { Found } from "./decide.ts"
 import { type Look, look } from "./look.ts"
 
+type Finding = Found | Extract<Look, { readonly _tag: "Unusable" }>
+
 export interface Discovering {
   /** Never rejects. The signal ends it at once, with an answer that means nothing. */
-  readonly find: (signal?: AbortSignal) => Promise<Found | Extract<Look, { readonly _tag: "Unusable" }>>
+  readonly find: (signal?: AbortSignal) => Promise<Finding>
   readonly adopt: (brought: Pick<Session, "registration" | "token">) => void
   readonly session: () => Session | undefined
 }
@@ -23,6 +25,15 @@ const isDead = (paths: ServicePaths, instanceID: string): boolean => {
   const note = OwnerNote.read(paths.owner)
   return note?.instanceID === instanceID && identity.state(note) === "dead"
 }
+
+const gone = ({ note, owner, registration }: Extract<Look, { readonly _tag: "Registered" }>): Finding => ({
+  _tag: "Unreachable",
+  registration,
+  owner,
+  note,
+  why: "its process is gone",
+  silent: false
+})
 
 export const make = (paths: ServicePaths): Discovering => {
   let known: Session | undefined
@@ -42,17 +53,27 @@ export const make = (paths: ServicePaths): Discovering => {
     if (attached._tag === "Attached") known = attached.session
     return attached
   }
+  const findOnce = async (signal: AbortSignal | undefined): Promise<Finding> => {
+    const seen = look(paths)
+    if (seen._tag !== "Registered") return seen
+    const { note, owner, registration } = seen
+    if (owner === "dead") return gone(seen)
+    const attached = await probe(seen, signal)
+    if (attached._tag === "Attached") {
+      return { _tag: "Reachable", session: attached.session, health: attached.health, note }
+    }
+    return { ...attached, registration, owner, note }
+  }
   return {
     find: async (signal) => {
+      const found = await findOnce(signal)
+      if (found._tag !== "Unreachable" || found.silent || found.owner === "dead" || signal?.aborted === true)
+        return found
+      // it may have left, or been followed by another, while it was dialled
       const seen = look(paths)
       if (seen._tag !== "Registered") return seen
-      const { note, owner, registration } = seen
-      if (owner === "dead")
-        return { _tag: "Unreachable", registration, owner, note, why: "its process is gone", silent: false }
-      const attached = await probe(seen, signal)
-      return attached._tag === "Attached"
-        ? { _tag: "Reachable", session: attached.session, health: attached.health, note }
-        : { ...attached, registration, owner, note }
+      if (seen.registration.instanceID !== found.registration.instanceID) return findOnce(signal)
+      return seen.owner === "dead" ? gone(seen) : found
     },
     adopt: ({ registration, token }) => {
       const address = addressIn(paths.directory, registration.url)
