@@ -69,15 +69,16 @@ describe.concurrent("idle exit", () => {
   )
 
   it.live("a request that takes longer is answered, and only its end begins the idle time", () =>
-    withKit({ idleExit: "1 second" }, (kit) =>
+    withKit({ idleExit: "2 seconds" }, (kit) =>
       Effect.gen(function* () {
         yield* kit.client.launch()
+        const asking = yield* Effect.forkChild(kit.client.http.get("/three-seconds"))
         const owner = yield* kit.owner
-        const response = yield* kit.client.http.get("/three-seconds")
+        const response = yield* Fiber.join(asking)
         assert.strictEqual(yield* response.text, "three seconds")
         const before = performance.now()
         yield* owner.exited
-        assert.isAbove(performance.now() - before, 900)
+        assert.isAbove(performance.now() - before, 1900)
         assert.deepStrictEqual(boots(kit), [owner.pid])
       })
     )
@@ -91,12 +92,12 @@ describe.concurrent("idle exit", () => {
     ["a client that follows the status", (kit: Kit) => kit.client.changes]
   ] as const) {
     it.live(`${what} keeps it, however long; when it has gone, the idle time begins`, () =>
-      withKit({ idleExit: "1 second" }, (kit) =>
+      withKit({ idleExit: "2 seconds" }, (kit) =>
         Effect.gen(function* () {
           yield* kit.client.launch()
-          const owner = yield* kit.owner
           const from = performance.now()
           const following = yield* Effect.forkChild(Stream.runDrain(follow(kit) as Stream.Stream<unknown, unknown>))
+          const owner = yield* kit.owner
           yield* moment(from + 4000)
           assert.strictEqual((yield* kit.client.state).health?.pid, owner.pid)
           yield* Fiber.interrupt(following)
@@ -110,8 +111,13 @@ describe.concurrent("idle exit", () => {
 
 /** Milliseconds after the last use at which the first of twenty comes, the others 2 ms after each other. */
 const arrivals = [900, 990, 1000, 1005, 1020]
-/** Where a busy machine was late each time: these come when it has surely ended. */
-const later = [1200, 1500, 2000]
+/** Where a busy machine had each of them meet one side only: these come when it has surely ended, or surely not. */
+const sure = { next: [1200, 1500, 2000], this: [800, 600, 300, 0] }
+
+const moments = [
+  ...arrivals.map((arrival) => [arrival, undefined] as const),
+  ...(["next", "this"] as const).flatMap((wanted) => sure[wanted].map((arrival) => [arrival, wanted] as const))
+]
 
 describe("clients that arrive as an idle service ends", () => {
   for (const method of ["get", "post"] as const) {
@@ -120,9 +126,9 @@ describe("clients that arrive as an idle service ends", () => {
       () =>
         withKit({ idleExit: "1 second" }, (kit) =>
           Effect.gen(function* () {
-            const answered = new Set<string>()
-            for (const arrival of [...arrivals, ...later]) {
-              if (later.includes(arrival) && answered.size === 2) break
+            const answered = new Set<"this" | "next">()
+            for (const [arrival, wanted] of moments) {
+              if (wanted !== undefined && answered.has(wanted)) continue
               yield* kit.client.launch()
               const before = boots(kit).length
               const first = yield* Effect.flatMap(kit.client.http.get("/hello"), ({ text }) => text)
