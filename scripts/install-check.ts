@@ -56,9 +56,11 @@ const cell = (name: string, cell: Omit<Cell, "name" | "state" | "environment">) 
 
 type Kind = "ts" | "js"
 
-/** Without optional dependencies only the lock differs; and Bun lays packages out as npm does: each runtime gets one kind. */
-const kindsOf = (by: Installer, bare: boolean, index: number): ReadonlyArray<Kind> =>
-  bare ? ["js"] : by === "bun" ? [index % 2 === 0 ? "ts" : "js"] : ["ts", "js"]
+/** Bun lays packages out as npm does, and without optional dependencies only the lock differs: there, each runtime gets one kind. */
+const kindsOf = (by: Installer, bare: boolean, index: number): ReadonlyArray<Kind> => {
+  if (by === "npm" || (by === "pnpm" && !bare)) return ["ts", "js"]
+  return [(index % 2 === 0) === (by === "bun") ? "ts" : "js"]
+}
 
 /** The sources and what was compiled from them, on each runtime. */
 const matrix = (by: Installer, project: string, folder: string, bare: boolean) =>
@@ -70,7 +72,7 @@ const matrix = (by: Installer, project: string, folder: string, bare: boolean) =
         client: file("client"),
         main: file("main"),
         commandLine: file("cli"),
-        ...(kind === "js" && (bare || by === "npm") ? { lock: lockOf(runtime.name, bare) } : {})
+        ...(bare || (kind === "js" && by === "npm") ? { lock: lockOf(runtime.name, bare) } : {})
       })
     })
   )

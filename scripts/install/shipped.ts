@@ -7,12 +7,11 @@ import { shell } from "./run.ts"
 const root = path.join(import.meta.dirname, "../..")
 const text = fs.readFileSync(path.join(root, "docs/bundling.md"), "utf8")
 
-/** The README's files as they stand there, and the command line that the guide shows. */
+/** The README's files as they stand there. */
 export const writeSources = (folder: string): void => {
   const shown = modulesOf(fs.readFileSync(path.join(root, "README.md"), "utf8"))
   fs.mkdirSync(path.join(folder, "src"), { recursive: true })
   for (const [name, code] of shown) fs.writeFileSync(path.join(folder, "src", name), code)
-  fs.writeFileSync(path.join(folder, "src/cli.ts"), modulesOf(text).get("cli.ts")!)
 }
 
 /** Writes what a section shows, runs its commands but the last, and answers that: it is how the program is started. */

@@ -78,9 +78,9 @@ describe("every command in the documentation runs", () => {
   })
 })
 
-describe("the guide to bundling", () => {
+describe.each(["README.md", "docs/first-service.md"])("%s", (document) => {
   it("shows the command line of the minimal example", () => {
-    assert.strictEqual(modulesOf(textOf("docs/bundling.md")).get("cli.ts"), textOf("examples/minimal/src/cli.ts"))
+    assert.strictEqual(modulesOf(textOf(document)).get("cli.ts"), textOf("examples/minimal/src/cli.ts"))
   })
 })
 
