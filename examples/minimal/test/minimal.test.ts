@@ -27,6 +27,7 @@ describe("the README", () => {
     const shown = modulesOf(fs.readFileSync(here("../../../README.md"), "utf8"))
     assert.deepStrictEqual([...shown.keys()].sort(), [
       "application.ts",
+      "cli.ts",
       "client.ts",
       "daemon.ts",
       "main.ts",
