@@ -3,6 +3,7 @@ import { ServiceClient } from "@holdfast/client/ServiceClient"
 import type { Testkit } from "@holdfast/testkit/Testkit"
 import { Effect, Fiber, Layer, Schedule, Stream } from "effect"
 import * as fs from "node:fs"
+import { setKnobs } from "./fixture/service.ts"
 import { boots, isReady, withKit } from "./withKit.ts"
 
 type Kit = Testkit["Service"]
@@ -129,7 +130,11 @@ describe("clients that arrive as an idle service ends", () => {
             const answered = new Set<"this" | "next">()
             for (const [arrival, wanted] of moments) {
               if (wanted !== undefined && answered.has(wanted)) continue
+              yield* kit.client.stop()
+              setKnobs(kit.paths.directory, { idleExit: "1 second" })
               yield* kit.client.launch()
+              // the next one is there for all that come late, however slow the machine
+              setKnobs(kit.paths.directory, {})
               const before = boots(kit).length
               const first = yield* Effect.flatMap(kit.client.http.get("/hello"), ({ text }) => text)
               const from = performance.now()

@@ -19,9 +19,13 @@ const isBetween = (state: State): boolean => typeof state === "object" && state.
 
 /** An answer that is there before the request is that request's, and says that it was not read. */
 const refuse = (socket: Socket): void => {
-  if (!socket.writable) return
-  refuseConnection(socket, "service_stopping", "The service is stopping.")
+  if (socket.writable) refuseConnection(socket, "service_stopping", "The service is stopping.")
   socket.destroySoon()
+}
+
+const end = (socket: Socket, state: State): void => {
+  if (state === "silent" || isBetween(state)) refuse(socket)
+  else socket.destroy()
 }
 
 export const track = (server: Http.Server): Connections => {
@@ -47,18 +51,10 @@ export const track = (server: Http.Server): Connections => {
     close: async (patienceMs) => {
       await everybodyIn(patienceMs)
       return new Promise((resolve) => {
-        const silent: Array<Socket> = []
-        for (const [socket, state] of open) {
-          if (state === "silent") silent.push(socket)
-          else if (isBetween(state)) refuse(socket)
-          else socket.destroy()
-        }
+        for (const [socket, state] of open) if (state !== "silent") end(socket, state)
         server.close(() => resolve()) // from here on each answer ends its connection
         setTimeout(() => {
-          for (const socket of silent) {
-            if (open.get(socket) === "silent") refuse(socket)
-            else socket.destroy()
-          }
+          for (const [socket, state] of open) end(socket, state)
         }, patienceMs).unref()
       })
     }
