@@ -272,13 +272,13 @@ export const open = async (options: ShellOptions): Promise<LifecycleShell> => {
     reassert,
     close: () => {
       answering.cut()
-      return connections.close(patienceWithSilentMs)
+      return connections.close(patienceMs)
     }
   }
 }
 
-/** How long a client that has connected may take to ask, in milliseconds. Nobody waits where none has. */
-const patienceWithSilentMs = 500
+/** How long those who come late, or have connected and not asked yet, are refused in words, in milliseconds. */
+const patienceMs = 500
 
 /** The application never sees the token: `headers` and `headersDistinct` are both made from the raw ones. */
 const forgetToken = (request: Http.IncomingMessage): void => {

@@ -58,6 +58,16 @@ const listening = async () => {
   return { asked: () => asked, connected, connections, port: (server.address() as AddressInfo).port }
 }
 
+/** On a connection of its own. */
+const get = (port: number): Promise<string> =>
+  new Promise((resolve) => {
+    http
+      .get({ agent: false, host: "127.0.0.1", port }, (response) => {
+        response.setEncoding("utf8").on("data", resolve)
+      })
+      .on("error", (error) => resolve(error.message))
+  })
+
 const request = "POST / HTTP/1.1\r\nhost: here\r\ncontent-length: 0\r\n\r\n"
 
 describe("closing", () => {
@@ -90,6 +100,24 @@ describe("closing", () => {
     await new Promise((resolve) => socket.on("close", resolve).resume())
     assert.match(received.join(""), /^HTTP\/1.1 503 [^]*x-holdfast-refusal: service_stopping\r\n/)
     assert.strictEqual(asked(), 1)
+  })
+
+  it("ten of which each comes a little after the one before was answered are all answered", async () => {
+    const { asked, connections, port } = await listening()
+    const answers: Array<string> = []
+    const coming = (async () => {
+      for (let n = 0; n < 10; n++) {
+        answers.push(await get(port))
+        for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+      }
+    })()
+    await connections.close(5000)
+    await coming
+    assert.deepStrictEqual(
+      answers,
+      Array.from({ length: 10 }, () => "ok")
+    )
+    assert.strictEqual(asked(), 10)
   })
 
   it("fifty that have connected and were not taken in yet are all answered, and nobody after them", async () => {

@@ -20,7 +20,7 @@ export const sessionIn = (directory: string): Effect.Effect<Session> =>
     const registration = JSON.parse(fs.readFileSync(path.join(directory, "service.json"), "utf8"))
     const loaded = Credential.load(file)
     if (loaded._tag !== "Secret") throw new Error(loaded._tag)
-    const attached = await Credential.attach(registration, loaded.secret)
+    const attached = await Credential.attach(registration, loaded.secret, { timeoutMs: 10_000 })
     if (attached._tag !== "Attached") throw new Error(attached.why)
     const { address } = attached.session
     if (!("port" in address)) throw new Error("It listens on no port.")

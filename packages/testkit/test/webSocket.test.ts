@@ -11,7 +11,8 @@ const tokenOf = (kit: Testkit["Service"]) =>
     const registration = JSON.parse(fs.readFileSync(kit.paths.registration, "utf8"))
     const secret = Credential.load(kit.paths.secret)
     assert.strictEqual(secret._tag, "Secret")
-    const attached = await Credential.attach(registration, (secret as { readonly secret: Credential.Secret }).secret)
+    const known = (secret as { readonly secret: Credential.Secret }).secret
+    const attached = await Credential.attach(registration, known, { timeoutMs: 10_000 })
     return {
       url: registration.url.replace("http:", "ws:"),
       token: attached._tag === "Attached" ? attached.session.token : ""

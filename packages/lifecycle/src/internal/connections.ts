@@ -5,12 +5,15 @@ import { refuseConnection } from "./reply.ts"
 
 export interface Connections {
   /**
-   * Takes in who is connected already, then nobody new, and cuts who is still being answered. Who has asked nothing yet
-   * has this long, in milliseconds, to ask and be refused in words; who does not, and who is between two requests, is
-   * refused unasked: what it sends too late finds its answer there. Resolves when no connection is left.
+   * Takes in who is on the way, then nobody new, and cuts who is still being answered. Who has asked nothing yet may ask,
+   * and be refused in words, until this many milliseconds have passed in all; who does not, and who is between two
+   * requests, is refused unasked: what it sends too late finds its answer there. Resolves when no connection is left.
    */
   readonly close: (patienceMs: number) => Promise<void>
 }
+
+/** How long a request may be on its way from a client that still found the registration. */
+const quietMs = 15
 
 /** By its last request; `silent`: there was none. */
 type State = "silent" | "upgraded" | Http.ServerResponse
@@ -38,24 +41,29 @@ export const track = (server: Http.Server): Connections => {
   })
   server.on("request", ({ socket }: Http.IncomingMessage, response: Http.ServerResponse) => open.set(socket, response))
   server.on("upgrade", ({ socket }: Http.IncomingMessage) => open.set(socket, "upgraded"))
-  /** Closing resets whoever waits to be accepted, and a turn of the loop accepts one: so turn until none came. */
-  const everybodyIn = async (patienceMs: number): Promise<void> => {
-    const until = performance.now() + patienceMs
-    for (let quiet = 0; quiet < 3 && performance.now() < until;) {
+  /**
+   * Closing resets whoever waits to be accepted, and who found the service before it left may still be on the way: so
+   * until nobody has come for a while. A machine on which this loop is late is one on which they are, too.
+   */
+  const everybodyIn = async (until: number): Promise<void> => {
+    for (let quiet = false; !quiet && performance.now() < until;) {
       const before = accepted
-      await new Promise((next) => setImmediate(next))
-      quiet = accepted === before ? quiet + 1 : 0
+      const at = performance.now()
+      await new Promise((next) => setTimeout(next, quietMs))
+      for (let turn = 0; turn < 3; turn++) await new Promise((next) => setImmediate(next)) // each accepts one
+      quiet = accepted === before && performance.now() - at < 2 * quietMs
     }
   }
   return {
     close: async (patienceMs) => {
-      await everybodyIn(patienceMs)
+      const until = performance.now() + patienceMs
+      await everybodyIn(until - patienceMs / 2)
       return new Promise((resolve) => {
         for (const [socket, state] of open) if (state !== "silent") end(socket, state)
         server.close(() => resolve()) // from here on each answer ends its connection
         setTimeout(() => {
           for (const [socket, state] of open) end(socket, state)
-        }, patienceMs).unref()
+        }, until - performance.now()).unref()
       })
     }
   }

@@ -18,9 +18,6 @@ import { placeSocket, sweepSockets } from "./socketFile.ts"
 /** DESIGN §7: work in flight gets this long at a stop. */
 export const drainMs = 1000
 
-/** How long a request may be on its way from a client that still found the registration. */
-const lastWordsMs = 15
-
 export interface Owner {
   readonly spec: ServiceSpec
   readonly paths: ServicePaths
@@ -100,9 +97,7 @@ const bindAndRegister = async (
         files.rewrite(paths.budget, "") // it ends as it should: the next start is no failed one's successor
       }
       OwnerNote.removeOwn(paths.owner, instanceID)
-      // who read the registration just before is still refused in words: a cut connection cannot say "it did not land"
-      await new Promise((resolve) => setTimeout(resolve, lastWordsMs))
-      await shell.close()
+      await shell.close() // after it: who read the registration just before is still refused in words
     }
   }
 }
