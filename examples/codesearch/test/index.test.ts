@@ -21,10 +21,13 @@ describe("an index that is opened again", () => {
       const self = yield* index({ directory, progress: (text) => Effect.sync(() => void said.push(text)) })
       assert.deepStrictEqual(names(root, yield* self.search({ q: "needle" })), ["b.txt", "d.txt"])
       const name = root.split("/").at(-1)
-      assert.deepStrictEqual(said, [`Looking through ${name}…`, `Reading 1 of 3 files in ${name}…`])
+      // a slow machine reads them in more than one go
+      const count = said.length
+      assert.deepStrictEqual(said.slice(0, 2), [`Looking through ${name}…`, `Reading 1 of 3 files in ${name}…`])
+      for (const text of said.slice(2)) assert.match(text, /^Reading [23] of 3 files in /)
       yield* write(root, { "e.txt": "needle" })
       yield* finds(self, root, "needle", ["b.txt", "d.txt", "e.txt"])
-      assert.strictEqual(said.length, 2)
+      assert.lengthOf(said, count)
     })
   )
 
