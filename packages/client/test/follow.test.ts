@@ -3,12 +3,13 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
-import type { Found } from "../src/internal/decide.ts"
+import { type Found, stateOf } from "../src/internal/decide.ts"
 import { follow, hush, shown, type Silence } from "../src/internal/follow.ts"
+import { isStale } from "../src/internal/shownState.ts"
 import { ServiceFailed } from "../src/ClientError.ts"
 import { TransportLost } from "../src/Transport.ts"
-import { missing as nothing } from "../src/ServiceState.ts"
-import { held, missing, reachable, unreachable } from "./support.ts"
+import { missing as nothing, type ServiceState } from "../src/ServiceState.ts"
+import { held, missing, reachable, registration, unreachable } from "./support.ts"
 
 /** What a following client shows after each look, `seconds` apart. */
 const watched = (looks: ReadonlyArray<readonly [seconds: number, found: Found]>): ReadonlyArray<string> => {
@@ -130,6 +131,32 @@ describe("busy is not dead", () => {
     const state = shown(silent, { misses: 5, since: 0 }, 10_000, before)
     assert.strictEqual(state.registration?.instanceID, "one")
     assert.isNull(state.health)
+  })
+})
+
+describe("news that is heard late", () => {
+  const state = (type: "starting" | "ready" | "stopping" | "unresponsive", instanceID = "one"): ServiceState => ({
+    ...stateOf(reachable({ type: type === "unresponsive" ? "ready" : type })),
+    registration: { ...registration, instanceID },
+    ...(type === "unresponsive" ? { status: { type } } : {})
+  })
+  it.each([
+    ["stopping", "ready", true],
+    ["stopping", "starting", true],
+    ["ready", "starting", true],
+    ["starting", "ready", false],
+    ["ready", "ready", false],
+    ["ready", "stopping", false],
+    ["unresponsive", "ready", false],
+    ["stopping", "unresponsive", false]
+  ] as const)("after %s, %s of the same instance is stale: %s", (before, next, stale) => {
+    assert.strictEqual(isStale(state(before), state(next)), stale)
+    assert.isFalse(isStale(state(before), state(next, "two")), "of another instance it never is")
+  })
+  it("that nobody is there is never stale", () => {
+    assert.isFalse(isStale(state("stopping"), nothing))
+    assert.isFalse(isStale(nothing, state("starting")))
+    assert.isFalse(isStale(state("stopping"), stateOf(unreachable("dead"))))
   })
 })
 

@@ -7,6 +7,15 @@ import { missing, type ServiceState } from "../ServiceState.ts"
 import { type Found, stateOf } from "./decide.ts"
 import { shown, type Silence } from "./follow.ts"
 
+/** The life of one instance goes one way. */
+const order: Readonly<Record<string, number>> = { starting: 0, ready: 1, failed: 1, stopping: 2 }
+
+/** News of an instance that was shown further on already: it was said before, and heard late. */
+export const isStale = (before: ServiceState, { registration, status }: ServiceState): boolean =>
+  registration !== null &&
+  registration.instanceID === before.registration?.instanceID &&
+  (order[status.type] ?? Infinity) < (order[before.status.type] ?? 0)
+
 export interface ShownState {
   readonly current: SubscriptionRef.SubscriptionRef<ServiceState>
   /** The discovery whose looks are told apart by when they began. */
@@ -29,6 +38,7 @@ export const make = (discovery: Discovery["Service"], heed: (state: ServiceState
     const set = (next: (before: ServiceState) => ServiceState) =>
       SubscriptionRef.update(current, (before) => {
         const state = next(before)
+        if (isStale(before, state)) return before
         heed(state)
         return JSON.stringify(before) === JSON.stringify(state) ? before : state // the same object until it changes
       })
