@@ -72,7 +72,7 @@ export interface ShellOptions {
  * - `drained`: no request of the application is being answered any more. `cutOff`: cuts the connections of those that
  *   are.
  * - `reassert`: binds again a socket whose file was removed; `true` when it had to.
- * - `close`: unbinds and cuts what is still connected.
+ * - `close`: refuses in words who is still on the way, unbinds, and ends what is connected; within half a second.
  *
  * @category models
  * @since 0.1.0
