@@ -2,17 +2,10 @@ import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 import LongestFirst from "./scripts/longestFirst.ts"
 
-const project = (root: string) => ({
-  extends: true as const,
-  test: {
-    name: root.slice(root.indexOf("/") + 1),
-    root,
-    include: ["test/**/*.test.ts"]
-  }
-})
-
 export default defineConfig({
   test: {
+    // one project for all: only files of the same project share a worker
+    include: ["packages", "examples", "scripts"].map((folder) => `${folder}/**/test/**/*.test.ts`),
     reporters: ["default", "./vitest.plain-reporter.ts"],
     globalSetup: ["./scripts/bundle.ts", "./scripts/leave-nothing.ts"],
     // tests start real processes; most files mostly wait, and two cores carry no more of them at once
@@ -20,21 +13,11 @@ export default defineConfig({
     // those of a file that are concurrent mostly wait
     maxConcurrency: 4,
     sequence: { sequencer: LongestFirst },
-    // a process for each file, which loads Effect again, is a tenth of all the work; what is real is in other processes
+    // a process for each file, which loads Effect again, is a fifth of all the work; what is real is in other processes
     isolate: false,
     // most of a test's time is Node reading the same sources in yet another process
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("./node_modules/.cache/node-compile", import.meta.url)) },
     testTimeout: 30_000,
-    hookTimeout: 30_000,
-    projects: [
-      "packages/lock",
-      "packages/lifecycle",
-      "packages/client",
-      "packages/testkit",
-      "examples/minimal",
-      "examples/codesearch",
-      "examples/consumer",
-      "scripts"
-    ].map(project)
+    hookTimeout: 30_000
   }
 })

@@ -8,11 +8,7 @@ import { programs } from "./programs.ts"
 const root = path.join(import.meta.dirname, "..")
 
 /** `programs`: the name of each, and its source, from the top of the repository. Answers what was written. */
-export const bundled = async (
-  directory: string,
-  programs: Readonly<Record<string, string>>,
-  { minify = true }: { readonly minify?: boolean } = {}
-) => {
+export const bundled = async (directory: string, programs: Readonly<Record<string, string>>) => {
   const nameOf = new Map(Object.entries(programs).map(([name, source]) => [path.join(root, source), name]))
   const { output } = await build({
     input: Object.fromEntries(Object.entries(programs).map(([name, source]) => [name, path.join(root, source)])),
@@ -22,7 +18,7 @@ export const bundled = async (
     output: {
       dir: directory,
       format: "esm",
-      minify,
+      minify: true,
       entryFileNames: "[name].mjs",
       chunkFileNames: "[name]-[hash].mjs"
     },
@@ -51,8 +47,7 @@ export const setup = async (): Promise<void> => {
   const made = fs.mkdtempSync(path.join(cache, "fixtures-"))
   fs.chmodSync(made, 0o755) // tests run them as other users too
   const hash = crypto.createHash("sha256")
-  for (const one of await bundled(made, programs, { minify: false }))
-    hash.update(one.fileName).update("code" in one ? one.code : "")
+  for (const one of await bundled(made, programs)) hash.update(one.fileName).update("code" in one ? one.code : "")
   const place = path.join(cache, `fixtures-${hash.digest("hex").slice(0, 16)}`)
   // the same programs are at the same place, so that their compiled code is found again
   if (fs.existsSync(place)) fs.rmSync(made, { recursive: true })

@@ -1,6 +1,6 @@
 /**
  * The order of the test files: those that take longest first, so that none is left to run alone at the end. Vitest knows
- * their times from its last run only, and a fresh checkout has had none; besides, it runs project after project.
+ * their times from its last run only, and a fresh checkout has had none.
  */
 import { BaseSequencer, type TestSpecification } from "vitest/node"
 

@@ -8,7 +8,7 @@ import { codesearch } from "../src/service.ts"
 // each has processes and a directory of its own: they need not wait for each other
 describe.concurrent("side by side", () => {
   laws.suite(
-    { ...codesearch, entry: pathToFileURL(programOf("codesearch-daemon")) },
+    { ...codesearch, environment: ["NODE_COMPILE_CACHE"], entry: pathToFileURL(programOf("codesearch-daemon")) },
     { fence: ({ directory }) => `${directory}/index.db` }
   )
 })

@@ -195,6 +195,7 @@ describe.concurrent("a service and the environment of who starts it", () => {
         const stood = path.join(path.dirname(kit.paths.directory), "stood")
         fs.mkdirSync(stood)
         const env = {
+          LISTED: "",
           NODE_OPTIONS: "--inspect=127.0.0.1:0",
           ELECTRON_RUN_AS_NODE: "1",
           npm_config_x: "1",

@@ -102,7 +102,8 @@ describe.concurrent("other users of the machine", () => {
           const [said, heard] = [path.join(path.dirname(trace), "said"), ["sh", "-c", 'exec "$@" >$0']]
           // strace ends when all that it follows has ended, the service too
           const traced = yield* clientSays("ensure", directory, {
-            before: [...underAnyMask, ...tracing, ...heard, said]
+            before: [...underAnyMask, ...tracing, ...heard, said],
+            env: { LISTED: "" } // so it keeps its compiled code itself
           }).pipe(Effect.forkScoped)
           const ready = yield* kit.eventually(
             "it is ready",
