@@ -57,7 +57,8 @@ export const take = async (paths: ServicePaths): Promise<Turn> => {
 /** For who has waited for the lock too long: the record without the lock, unless another such start gets on by now. */
 export const takeAnyway = (paths: ServicePaths): Turn => {
   const record = readRecord(paths)
-  return getsOn(record) && Date.now() - record.at < startMs
+  const ours = record.starter?.pid === process.pid // a start of ours that came to nothing
+  return !ours && getsOn(record) && Date.now() - record.at < startMs
     ? { _tag: "Taken", stuck: false, budget: record }
     : { _tag: "Ours", lock: without(paths) }
 }

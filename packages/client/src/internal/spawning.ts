@@ -59,7 +59,8 @@ export const spawn = async (
     const now = Date.now()
     if (now < budget.notBefore) return { _tag: "TooOften", ms: budget.notBefore - now, budget }
     const next = started(budget, now, jitter())
-    lock.write(next)
+    // nobody else who does without the lock may think, while this start takes its time, that none gets on
+    lock.write(anyway ? { ...next, starter: identity.own() } : next)
     const contender = start(spec, paths, { spawnLock: lock.descriptor, unasked })
     // whoever waits can see that somebody gets on with it; only now, since an identity takes a client 10 ms
     const starter = identity.ofPid(contender.pid)
